@@ -1,0 +1,14 @@
+/* Everything of Phalanx in one include. */
+#ifndef PHALANX_H
+#define PHALANX_H
+
+#define PHX_VERSION_MAJOR 0
+#define PHX_VERSION_MINOR 1
+#define PHX_VERSION_PATCH 0
+#define PHX_VERSION "0.1.0"
+
+#include "base.h"
+#include "backend.h"
+#include "two_bone.h"
+
+#endif

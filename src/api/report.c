@@ -1,0 +1,74 @@
+/* Status and flag names, reports, and the checks that all jobs share. */
+#include "report.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *phx_status_name(phx_status status) {
+    switch (status) {
+    case PHX_OK: return "ok";
+    case PHX_ERROR_NULL: return "missing pointer";
+    case PHX_ERROR_STRIDE: return "stride too small";
+    case PHX_ERROR_COUNT: return "count out of range";
+    case PHX_ERROR_VALUE: return "value out of range";
+    case PHX_ERROR_ALIGN: return "misaligned blocks";
+    case PHX_ERROR_OVERLAP: return "overlapping outputs";
+    case PHX_ERROR_HIERARCHY: return "wrong hierarchy";
+    case PHX_ERROR_MEMORY: return "out of memory";
+    case PHX_ERROR_STATE: return "call out of order";
+    }
+    return "unknown status";
+}
+
+const char *phx_flag_name(phx_flag flag) {
+    switch (flag) {
+    case PHX_FLAG_REACHED: return "reached";
+    case PHX_FLAG_OUT_OF_REACH: return "out_of_reach";
+    case PHX_FLAG_TOO_CLOSE: return "too_close";
+    case PHX_FLAG_HINT_UNUSABLE: return "hint_unusable";
+    case PHX_FLAG_LIMIT: return "limit";
+    case PHX_FLAG_STALLED: return "stalled";
+    case PHX_FLAG_BAD_INPUT: return "bad_input";
+    case PHX_FLAG_ZERO_LENGTH: return "zero_length";
+    case PHX_FLAG_SOFTENED: return "softened";
+    case PHX_FLAG_STRETCHED: return "stretched";
+    case PHX_FLAG_BEND_HELD: return "bend_held";
+    case PHX_FLAG_INACTIVE: return "inactive";
+    }
+    return NULL;
+}
+
+phx_status phx_accept(phx_report *report) {
+    if (report) memset(report, 0, sizeof *report);
+    return PHX_OK;
+}
+
+phx_status phx_reject(phx_report *report, phx_status status, const char *format, ...) {
+    if (report) {
+        va_list arguments;
+        va_start(arguments, format);
+        report->status = status;
+        vsnprintf(report->text, sizeof report->text, format, arguments);
+        va_end(arguments);
+    }
+    return status;
+}
+
+phx_status phx_check_fields(const char *job, const phx_field *fields, size_t count, phx_report *report) {
+    for (size_t i = 0; i < count; ++i) {
+        const phx_field *field = fields + i;
+        if (!field->view->data) {
+            if (field->required) return phx_reject(report, PHX_ERROR_NULL, "%s: '%s' is required but NULL", job, field->name);
+            continue;
+        }
+        if (field->view->stride == 0 && !field->output) continue;
+        if (field->view->stride < field->size)
+            return phx_reject(report, PHX_ERROR_STRIDE, "%s: '%s' has stride %zu, less than %zu", job, field->name, field->view->stride, field->size);
+    }
+    return PHX_OK;
+}
+
+phx_status phx_check_range(const char *job, const char *name, float value, float low, float high, phx_report *report) {
+    if (low <= value && value <= high) return PHX_OK;
+    return phx_reject(report, PHX_ERROR_VALUE, "%s: '%s' is %g, outside [%g, %g]", job, name, (double)value, (double)low, (double)high);
+}

@@ -1,0 +1,28 @@
+/* Sentences about rejected arguments, and the checks that all jobs share. Called by the other files of src/api. */
+#ifndef PHX_API_REPORT_H
+#define PHX_API_REPORT_H
+#include "phalanx/base.h"
+
+/* Fills the report (may be NULL) and returns the status. */
+#if defined(__GNUC__)
+__attribute__((format(printf, 3, 4)))
+#endif
+phx_status phx_reject(phx_report *report, phx_status status, const char *format, ...);
+
+/* Clears the report and returns PHX_OK. */
+phx_status phx_accept(phx_report *report);
+
+/* One field of a job: its view, its name, the size of an element. */
+typedef struct phx_field {
+    const char *name;
+    const phx_view *view;
+    size_t size;
+    int required, output;
+} phx_field;
+
+/* Required views are there, strides hold their element (0 allowed for inputs). `job` names the struct in the sentence. */
+phx_status phx_check_fields(const char *job, const phx_field *fields, size_t count, phx_report *report);
+
+/* low <= value <= high, which NaN fails */
+phx_status phx_check_range(const char *job, const char *name, float value, float low, float high, phx_report *report);
+#endif

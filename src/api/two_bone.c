@@ -1,0 +1,137 @@
+/* Two-bone solver, public face: defaults, validation, slicing into ranges. The work is in kernel/two_bone.inl. */
+#include "../backend/ops.h"
+#include "../reference/scalar.h"
+#include "report.h"
+
+static const float pi = 3.14159274101257f; /* the float nearest to pi */
+
+phx_two_bone_params phx_two_bone_params_default(void) {
+    phx_two_bone_params params;
+    params.twist = PHX_TWIST_PLANE;
+    params.tolerance = 1e-4f;
+    params.direction_tolerance = 1e-4f;
+    params.soft_start = 1.0f;
+    params.max_stretch = 1.0f;
+    params.min_bend = 0.0f, params.max_bend = pi;
+    params.max_bend_turn = pi;
+    return params;
+}
+
+phx_two_bone_job phx_two_bone_job_default(void) {
+    phx_two_bone_job job;
+    memset(&job, 0, sizeof job);
+    job.params = phx_two_bone_params_default();
+    return job;
+}
+
+void phx_two_bone_extra_default(phx_two_bone_extra *extra) {
+    memset(extra, 0, sizeof *extra);
+    for (int lane = 0; lane < PHX_BLOCK_LANES; ++lane)
+        extra->weight.v[lane] = extra->pole_weight.v[lane] = extra->tip_from.w[lane] = extra->stretch.v[lane] = 1.0f;
+}
+
+static phx_status check_params(const char *job, const phx_two_bone_params *params, phx_report *report) {
+    phx_status status = PHX_OK;
+    if (params->twist != PHX_TWIST_PLANE && params->twist != PHX_TWIST_INHERIT)
+        return phx_reject(report, PHX_ERROR_VALUE, "%s: 'twist' is %d, neither PHX_TWIST_PLANE nor PHX_TWIST_INHERIT", job, (int)params->twist);
+    if (!status) status = phx_check_range(job, "tolerance", params->tolerance, 1e-30f, 1.0f, report);
+    if (!status) status = phx_check_range(job, "direction_tolerance", params->direction_tolerance, 1e-6f, 0.5f, report);
+    if (!status) status = phx_check_range(job, "soft_start", params->soft_start, 1e-3f, 1.0f, report);
+    if (!status) status = phx_check_range(job, "max_stretch", params->max_stretch, 1.0f, 16.0f, report);
+    if (!status) status = phx_check_range(job, "max_bend", params->max_bend, 0.0f, pi, report);
+    if (!status) status = phx_check_range(job, "min_bend", params->min_bend, 0.0f, params->max_bend, report);
+    if (!status) status = phx_check_range(job, "max_bend_turn", params->max_bend_turn, 0.0f, pi, report);
+    return status;
+}
+
+static phx_two_bone_setup prepare(const phx_two_bone_params *params) {
+    phx_two_bone_setup setup;
+    float unused;
+    setup.twist = params->twist;
+    setup.tolerance = params->tolerance;
+    setup.direction_tolerance_squared = params->direction_tolerance * params->direction_tolerance;
+    setup.soft_start = params->soft_start;
+    setup.max_stretch = params->max_stretch;
+    sincos1(params->min_bend, &unused, &setup.cos_min_bend);
+    sincos1(params->max_bend, &unused, &setup.cos_max_bend);
+    sincos1(params->max_bend_turn, &setup.sin_turn, &setup.cos_turn);
+    setup.soft = params->soft_start < 1.0f;
+    setup.stretch = params->max_stretch > 1.0f;
+    setup.limits = params->min_bend > 0.0f || params->max_bend < pi;
+    setup.turn_limit = params->max_bend_turn < pi;
+    return setup;
+}
+
+phx_status phx_two_bone_solve_blocks(const phx_backend *backend, const phx_two_bone_params *params, phx_two_bone_block *blocks,
+                                     phx_two_bone_extra *extras, size_t block_count, phx_report *report) {
+    static const char name[] = "two_bone blocks";
+    if (!backend) return phx_reject(report, PHX_ERROR_NULL, "%s: 'backend' is NULL", name);
+    if (!params) return phx_reject(report, PHX_ERROR_NULL, "%s: 'params' is NULL", name);
+    if (!blocks && block_count) return phx_reject(report, PHX_ERROR_NULL, "%s: 'blocks' is NULL", name);
+    if ((uintptr_t)blocks % 64) return phx_reject(report, PHX_ERROR_ALIGN, "%s: 'blocks' is not at a multiple of 64 bytes", name);
+    if ((uintptr_t)extras % 64) return phx_reject(report, PHX_ERROR_ALIGN, "%s: 'extras' is not at a multiple of 64 bytes", name);
+    const phx_status status = check_params(name, params, report);
+    if (status) return status;
+    const phx_two_bone_setup setup = prepare(params);
+    backend->two_bone_blocks(&setup, blocks, extras, block_count);
+    return phx_accept(report);
+}
+
+phx_status phx_two_bone_validate(const phx_two_bone_job *job, phx_report *report) {
+    static const char name[] = "two_bone job";
+    if (!job) return phx_reject(report, PHX_ERROR_NULL, "%s: the job is NULL", name);
+    const phx_status status = check_params(name, &job->params, report);
+    if (status) return status;
+    if (job->count > SIZE_MAX / 2 - PHX_BLOCK_LANES)
+        return phx_reject(report, PHX_ERROR_COUNT, "%s: 'count' is %zu, more than memory can hold", name, job->count);
+    if (job->count == 0) return phx_accept(report);
+    const phx_field fields[] = {
+        {"root", &job->root, 12, 1, 0},
+        {"mid", &job->mid, 12, 1, 0},
+        {"tip", &job->tip, 12, 1, 0},
+        {"target", &job->target, 12, 1, 0},
+        {"pole", &job->pole, 12, 0, 0},
+        {"rest_bend", &job->rest_bend, 12, 0, 0},
+        {"weight", &job->weight, 4, 0, 0},
+        {"pole_weight", &job->pole_weight, 4, 0, 0},
+        {"parent_rotation", &job->parent_rotation, 16, 0, 0},
+        {"root_local", &job->root_local, 16, job->root_local_out.data || job->mid_local_out.data || job->target_rotation.data, 0},
+        {"mid_local", &job->mid_local, 16, job->mid_local_out.data || job->tip_local_out.data || job->target_rotation.data, 0},
+        {"tip_local", &job->tip_local, 16, job->tip_local_out.data || job->target_rotation.data, 0},
+        {"target_rotation", &job->target_rotation, 16, 0, 0},
+        {"bend", &job->bend, 12, 0, 1},
+        {"root_rotation", &job->root_rotation, 16, 0, 1},
+        {"mid_rotation", &job->mid_rotation, 16, 0, 1},
+        {"tip_rotation", &job->tip_rotation, 16, 0, 1},
+        {"root_local_out", &job->root_local_out, 16, 0, 1},
+        {"mid_local_out", &job->mid_local_out, 16, 0, 1},
+        {"tip_local_out", &job->tip_local_out, 16, 0, 1},
+        {"mid_position", &job->mid_position, 12, 0, 1},
+        {"tip_position", &job->tip_position, 12, 0, 1},
+        {"stretch", &job->stretch, 4, 0, 1},
+        {"result", &job->result, sizeof(phx_result), 0, 1},
+    };
+    const phx_status checked = phx_check_fields(name, fields, sizeof fields / sizeof *fields, report);
+    return checked ? checked : phx_accept(report);
+}
+
+size_t phx_two_bone_block_count(const phx_two_bone_job *job) {
+    return job ? job->count / PHX_BLOCK_LANES + (job->count % PHX_BLOCK_LANES != 0) : 0;
+}
+
+phx_status phx_two_bone_solve_range(const phx_backend *backend, const phx_two_bone_job *job, size_t first, size_t count) {
+    if (!backend) return PHX_ERROR_NULL;
+    const phx_status status = phx_two_bone_validate(job, NULL);
+    if (status) return status;
+    const size_t blocks = phx_two_bone_block_count(job);
+    if (first > blocks || count > blocks - first) return PHX_ERROR_COUNT;
+    if (count == 0) return PHX_OK;
+    const phx_two_bone_setup setup = prepare(&job->params);
+    const size_t begin = first * PHX_BLOCK_LANES, end = (first + count) * PHX_BLOCK_LANES;
+    backend->two_bone_job(&setup, job, begin, (end < job->count ? end : job->count) - begin);
+    return PHX_OK;
+}
+
+phx_status phx_two_bone_solve(const phx_backend *backend, const phx_two_bone_job *job) {
+    return phx_two_bone_solve_range(backend, job, 0, phx_two_bone_block_count(job));
+}

@@ -1,0 +1,45 @@
+/* The table of kernels that every backend fills: phx_backend. Called by src/api (after validation) and by tests and bench
+ * through the public functions. To add a kernel: write it in src/kernel/NAME.inl and src/reference/NAME.c, add one pointer
+ * here and one line in kernel/table.inl and reference/table.c. */
+#ifndef PHX_BACKEND_OPS_H
+#define PHX_BACKEND_OPS_H
+
+#include "phalanx/two_bone.h"
+
+/* phx_two_bone_params, prepared once a call: squares and cosines, so that lanes see no trigonometry of constants. */
+typedef struct phx_two_bone_setup {
+    phx_twist twist;
+    float tolerance;
+    float direction_tolerance_squared;
+    float soft_start;
+    float max_stretch;
+    float cos_min_bend, cos_max_bend;
+    float cos_turn, sin_turn;
+    uint32_t soft, stretch, limits, turn_limit; /* is the feature on? */
+} phx_two_bone_setup;
+
+struct phx_backend {
+    const char *name;
+    uint32_t lanes;
+    void (*two_bone_blocks)(const phx_two_bone_setup *setup, phx_two_bone_block *blocks, phx_two_bone_extra *extras, size_t count);
+    void (*two_bone_job)(const phx_two_bone_setup *setup, const phx_two_bone_job *job, size_t first, size_t count);
+};
+
+extern const struct phx_backend phx_table_reference;
+#if defined(PHX_HAVE_SSE2)
+extern const struct phx_backend phx_table_sse2;
+#endif
+#if defined(PHX_HAVE_NEON)
+extern const struct phx_backend phx_table_neon;
+#endif
+#if defined(PHX_HAVE_WASM)
+extern const struct phx_backend phx_table_wasm;
+#endif
+#if defined(PHX_HAVE_AVX2)
+extern const struct phx_backend phx_table_avx2;
+#endif
+#if defined(PHX_HAVE_AVX512)
+extern const struct phx_backend phx_table_avx512;
+#endif
+
+#endif

@@ -1,0 +1,17 @@
+/* All kernels over lanes, and the table that names them. Included by the kernel_w*.c files, which set PHX_LANES,
+ * PHX_TABLE and PHX_TABLE_NAME. */
+#include "../backend/ops.h"
+#include "../lane/lane.h"
+#include "../lane/trig.h"
+#include "../lane/vec.h"
+#include "../lane/quat.h"
+
+#include "pack.inl"
+#include "two_bone.inl"
+
+const struct phx_backend PHX_TABLE = {
+    .name = PHX_TABLE_NAME,
+    .lanes = LANES,
+    .two_bone_blocks = two_bone_blocks,
+    .two_bone_job = two_bone_job,
+};

@@ -1,0 +1,30 @@
+/* The lane contract: what lane_4.h, lane_8.h and lane_16.h each define, and all that a kernel may use.
+ *
+ * Types   lf  LANES floats      li  LANES 32-bit integers      lm  LANES truth values, opaque (a vector or a mask register)
+ *
+ * Floats  f_splat f_load f_store (rows, aligned to the lane width)  f_add f_sub f_mul f_div f_sqrt  f_min f_max
+ *         f_neg f_abs f_copysign(magnitude, sign)  f_lt f_le f_eq (false on NaN)  f_select(m, a, b)  f_keep(m, a) = a or +0
+ * Masks   m_and m_or m_not m_andnot(a, b) = a and not b  m_any m_all  m_bits (bit i = lane i)  m_from_bits
+ * Ints    i_splat i_load i_store i_add i_sub i_and i_or i_xor i_shl i_shr i_eq i_gt(signed) i_select  i_truncate (float to int)
+ *         i_to_f  i_bits_of (reinterpret float)  i_as_f (reinterpret int)
+ * Arrays  f_load3 f_load4 f_store3 f_store4: LANES strided elements of 3 or 4 floats, transposed, any alignment, and never a
+ *         byte beyond the elements;  f_load1 f_store1: strided single floats
+ *
+ * Rules. Every operation is correctly rounded or a bit operation, so all widths, and scalar C, return the same bits: no
+ * estimates, no fused multiply-add, nothing across lanes in a result. f_min(a, b) is a < b ? a : b and f_max is a > b ? a : b:
+ * the second operand wins on NaN and on equal zeros, as x86 does. To add an operation: define it in the three files,
+ * describe it here, and give it a line in tests/lane_ops.c. */
+#ifndef PHX_LANE_H
+#define PHX_LANE_H
+
+#if PHX_LANES == 4
+#include "lane_4.h"
+#elif PHX_LANES == 8
+#include "lane_8.h"
+#elif PHX_LANES == 16
+#include "lane_16.h"
+#else
+#error "define PHX_LANES as 4, 8 or 16"
+#endif
+
+#endif

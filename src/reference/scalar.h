@@ -1,0 +1,134 @@
+/* Scalar floats, vectors and quaternions for the reference solvers: plain C with branches, in the same order of operations as
+ * lane/vec.h, lane/quat.h and lane/trig.h, and without including them. Also used by src/api to prepare constants. */
+#ifndef PHX_REFERENCE_SCALAR_H
+#define PHX_REFERENCE_SCALAR_H
+
+#include "phalanx/base.h"
+#include <math.h>
+#include <string.h>
+
+/* NaN and equal zeros give the second operand, as the lanes do */
+static inline float min1(float a, float b) { return a < b ? a : b; }
+static inline float max1(float a, float b) { return a > b ? a : b; }
+
+static inline phx_vec3 vec3(float x, float y, float z) { return (phx_vec3){x, y, z}; }
+static inline phx_vec3 add3(phx_vec3 a, phx_vec3 b) { return vec3(a.x + b.x, a.y + b.y, a.z + b.z); }
+static inline phx_vec3 sub3(phx_vec3 a, phx_vec3 b) { return vec3(a.x - b.x, a.y - b.y, a.z - b.z); }
+static inline phx_vec3 scale3(phx_vec3 a, float s) { return vec3(a.x * s, a.y * s, a.z * s); }
+static inline float dot3(phx_vec3 a, phx_vec3 b) { return (a.x * b.x + a.y * b.y) + a.z * b.z; }
+static inline phx_vec3 cross3(phx_vec3 a, phx_vec3 b) {
+    return vec3(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x);
+}
+static inline float length3(phx_vec3 a) { return sqrtf(dot3(a, a)); }
+static inline phx_vec3 reject3(phx_vec3 a, phx_vec3 n) { return sub3(a, scale3(n, dot3(a, n))); }
+
+static inline phx_quat quat(float x, float y, float z, float w) { return (phx_quat){x, y, z, w}; }
+static inline phx_quat quat_identity(void) { return quat(0.0f, 0.0f, 0.0f, 1.0f); }
+static inline phx_quat conjugate4(phx_quat a) { return quat(-a.x, -a.y, -a.z, a.w); }
+static inline float dot4(phx_quat a, phx_quat b) { return ((a.x * b.x + a.y * b.y) + a.z * b.z) + a.w * b.w; }
+static inline phx_quat scale4(phx_quat a, float s) { return quat(a.x * s, a.y * s, a.z * s, a.w * s); }
+static inline phx_quat normalize4(phx_quat a) { return scale4(a, 1.0f / sqrtf(dot4(a, a))); }
+static inline phx_quat mul4(phx_quat a, phx_quat b) {
+    return quat(((a.w * b.x + a.x * b.w) + a.y * b.z) - a.z * b.y, ((a.w * b.y + a.y * b.w) + a.z * b.x) - a.x * b.z,
+                ((a.w * b.z + a.z * b.w) + a.x * b.y) - a.y * b.x, ((a.w * b.w - a.x * b.x) - a.y * b.y) - a.z * b.z);
+}
+static inline phx_vec3 rotate3(phx_quat q, phx_vec3 v) {
+    const phx_vec3 u = vec3(q.x, q.y, q.z);
+    const phx_vec3 t = cross3(u, v);
+    const phx_vec3 s = add3(scale3(t, q.w), cross3(u, t));
+    return add3(v, add3(s, s));
+}
+
+/* |x| <= 8192 */
+static inline void sincos1(float x, float *sine, float *cosine) {
+    const int32_t quadrant = (int32_t)(x * 0.636619772367581f + copysignf(0.5f, x));
+    const float n = (float)quadrant;
+    const float r = ((x - n * 1.5703125f) - n * 4.837512969970703125e-4f) - n * 7.549789948768648e-8f;
+    const float z = r * r;
+    const float s = ((-1.9515295891e-4f * z + 8.3321608736e-3f) * z + -1.6666654611e-1f) * z * r + r;
+    const float c = (((2.443315711809948e-5f * z + -1.388731625493765e-3f) * z + 4.166664568298827e-2f) * z * z - z * 0.5f) + 1.0f;
+    const float a = quadrant & 1 ? c : s, b = quadrant & 1 ? s : c;
+    *sine = quadrant & 2 ? -a : a;
+    *cosine = (quadrant + 1) & 2 ? -b : b;
+}
+
+/* x in [0, pi/2] */
+static inline void sincos_quarter1(float x, float *sine, float *cosine) {
+    const int upper = 0.785398163397448f < x;
+    const float r = upper ? (1.57079637050628662f - x) - 4.37113882867379e-8f : x;
+    const float z = r * r;
+    const float s = ((-1.9515295891e-4f * z + 8.3321608736e-3f) * z + -1.6666654611e-1f) * z * r + r;
+    const float c = (((2.443315711809948e-5f * z + -1.388731625493765e-3f) * z + 4.166664568298827e-2f) * z * z - z * 0.5f) + 1.0f;
+    *sine = upper ? c : s;
+    *cosine = upper ? s : c;
+}
+
+/* y >= 0, x >= 0; [0, pi/2] */
+static inline float atan2_positive1(float y, float x) {
+    const int swap = x < y;
+    const float low = swap ? x : y, high = swap ? y : x;
+    const int middle = high * 0.414213562373095f < low;
+    const float numerator = middle ? low - high : low, denominator = middle ? low + high : high;
+    const float t = numerator / (denominator <= 0.0f ? 1.0f : denominator);
+    const float z = t * t;
+    float angle = (((8.05374449538e-2f * z + -1.38776856032e-1f) * z + 1.99777106478e-1f) * z + -3.33329491539e-1f) * z * t + t;
+    if (middle) angle = angle + 0.785398163397448f;
+    return swap ? 1.57079632679490f - angle : angle;
+}
+
+static inline float atan2_1(float y, float x) {
+    const float angle = atan2_positive1(fabsf(y), fabsf(x));
+    return copysignf(x < 0.0f ? 3.14159265358979f - angle : angle, y);
+}
+
+/* 2^x; 0 below -126, 2^127 above 127 */
+static inline float exp2_1(float x) {
+    const float clamped = min1(max1(x, -126.0f), 127.0f);
+    const int32_t n = (int32_t)(clamped + copysignf(0.5f, clamped));
+    const float r = (clamped - (float)n) * 0.693147180559945f;
+    float p = 1.9875691500e-4f * r + 1.3981999507e-3f;
+    p = p * r + 8.3334519073e-3f;
+    p = p * r + 4.1665795894e-2f;
+    p = p * r + 1.6666665459e-1f;
+    p = p * r + 5.0000001201e-1f;
+    p = (p * r * r + r) + 1.0f;
+    if (x < -126.0f) return 0.0f;
+    const uint32_t bits = (uint32_t)(n + 127) << 23;
+    float power;
+    memcpy(&power, &bits, sizeof power);
+    return p * power;
+}
+
+/* shortest rotation from -> to; see q4_between */
+static inline phx_quat between4(phx_vec3 from, phx_vec3 to, float length_squared, phx_vec3 spare) {
+    phx_vec3 axis = cross3(from, to);
+    float w = length_squared + dot3(from, to);
+    if (w < length_squared * 1e-3f) {
+        axis = sub3(axis, scale3(to, dot3(axis, to) / length_squared));
+        const float noise = length_squared * 1e-6f;
+        if (dot3(axis, axis) <= noise * noise) axis = spare, w = 0.0f;
+    }
+    return normalize4(quat(axis.x, axis.y, axis.z, w));
+}
+
+/* turn about a unit axis given the scaled cosine and sine of its angle; see q4_turn */
+static inline phx_quat turn4(phx_vec3 axis, float cosine, float sine, float scale) {
+    const int obtuse = cosine < 0.0f;
+    const float w = obtuse ? fabsf(sine) : scale + cosine;
+    const float s = obtuse ? copysignf(scale - cosine, sine) : sine;
+    const float inverse = 1.0f / sqrtf(w * w + s * s);
+    const float k = s * inverse;
+    return quat(axis.x * k, axis.y * k, axis.z * k, w * inverse);
+}
+
+/* slerp from the identity by the shortest arc; weight in [0, 1] */
+static inline phx_quat fraction4(phx_quat q, float weight) {
+    const float flip = copysignf(1.0f, q.w);
+    const float s = sqrtf((q.x * q.x + q.y * q.y) + q.z * q.z);
+    float sine, cosine;
+    sincos_quarter1(atan2_positive1(s, fabsf(q.w)) * weight, &sine, &cosine);
+    const float k = (s < 1e-12f ? weight : sine / s) * flip;
+    return quat(q.x * k, q.y * k, q.z * k, cosine);
+}
+
+#endif

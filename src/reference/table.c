@@ -1,0 +1,9 @@
+/* The backend "reference": the table of scalar solvers. */
+#include "reference.h"
+
+const struct phx_backend phx_table_reference = {
+    .name = "reference",
+    .lanes = 1,
+    .two_bone_blocks = phx_reference_two_bone_blocks,
+    .two_bone_job = phx_reference_two_bone_job,
+};
