@@ -1,0 +1,102 @@
+/* Options of the commands: parsing them, and the help that comes from the same table. */
+#include "cli.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int cli_complain(int status, const char *command, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    fprintf(stderr, "phalanx %s: ", command);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+    return status;
+}
+
+static void print_help(const cli_command_line *line) {
+    printf("usage: phalanx %s\n\n%s\n", line->synopsis, line->about);
+    if (line->option_count > 0) printf("\noptions:\n");
+    for (size_t i = 0; i < line->option_count; ++i) {
+        const cli_option *option = &line->options[i];
+        char left[64];
+        snprintf(left, sizeof left, "%s%s%s", option->name, option->value_name != NULL ? " " : "", option->value_name != NULL ? option->value_name : "");
+        printf("  %-26s %s\n", left, option->help);
+    }
+    printf("  %-26s %s\n", "--help", "this text");
+}
+
+int cli_parse(cli_command_line *line, int argc, char **argv) {
+    bool only_files = false;
+    line->file_count = 0;
+    for (int i = 1; i < argc; ++i) {
+        const char *word = argv[i];
+        if (!only_files && strcmp(word, "--") == 0) {
+            only_files = true;
+            continue;
+        }
+        if (only_files || word[0] != '-' || word[1] == 0) {
+            if (line->file_count == line->file_most) return cli_complain(CLI_USAGE, argv[0], "'%s' is one argument too many; usage: phalanx %s", word, line->synopsis);
+            line->files[line->file_count++] = word;
+            continue;
+        }
+        if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+            print_help(line);
+            return CLI_DONE;
+        }
+        const char *equals = word[1] == '-' ? strchr(word, '=') : NULL;
+        size_t length = equals != NULL ? (size_t)(equals - word) : strlen(word);
+        const cli_option *option = NULL;
+        for (size_t o = 0; o < line->option_count && option == NULL; ++o) {
+            if (strlen(line->options[o].name) == length && strncmp(line->options[o].name, word, length) == 0) option = &line->options[o];
+        }
+        if (option == NULL) return cli_complain(CLI_USAGE, argv[0], "there is no option '%.*s'; `phalanx %s --help` lists them", (int)length, word, argv[0]);
+        if (option->value_name == NULL) {
+            if (equals != NULL) return cli_complain(CLI_USAGE, argv[0], "%s takes no value", option->name);
+            *option->flag = true;
+        } else if (equals != NULL) {
+            *option->value = equals + 1;
+        } else if (i + 1 < argc) {
+            *option->value = argv[++i];
+        } else {
+            return cli_complain(CLI_USAGE, argv[0], "%s needs a value: %s %s", option->name, option->name, option->value_name);
+        }
+    }
+    if (line->file_count < line->file_least) return cli_complain(CLI_USAGE, argv[0], "an argument is missing; usage: phalanx %s", line->synopsis);
+    return -1;
+}
+
+bool cli_number(const char *command, const char *option, const char *text, double least, double most, double *value) {
+    double number = 0;
+    if (text == NULL) return true;
+    if (io_parse_number(text, &number) && number >= least && number <= most) {
+        *value = number;
+        return true;
+    }
+    cli_complain(CLI_USAGE, command, "%s: '%s' is no number from %g to %g", option, text, least, most);
+    return false;
+}
+
+bool cli_count(const char *command, const char *option, const char *text, uint64_t least, uint64_t most, uint64_t *value) {
+    if (text == NULL) return true;
+    char *end = NULL;
+    unsigned long long number = strtoull(text, &end, 10);
+    if (*text >= '0' && *text <= '9' && *end == 0 && strlen(text) < 20 && number >= least && number <= most) {
+        *value = number;
+        return true;
+    }
+    cli_complain(CLI_USAGE, command, "%s: '%s' is no whole number from %llu to %llu", option, text, (unsigned long long)least, (unsigned long long)most);
+    return false;
+}
+
+bool cli_up(const char *command, const char *text, char *up) {
+    if (text == NULL) return true;
+    if (strlen(text) == 1 && strchr("yYzZ", text[0]) != NULL) {
+        *up = text[0] == 'z' || text[0] == 'Z' ? 'z' : 'y';
+        return true;
+    }
+    cli_complain(CLI_USAGE, command, "--up: '%s' is neither y nor z", text);
+    return false;
+}

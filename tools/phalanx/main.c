@@ -1,0 +1,45 @@
+/* `phalanx`, the command line tool: finds the command named first and runs it. */
+#include "cli.h"
+
+#include <stdio.h>
+#include <string.h>
+
+
+typedef struct command {
+    const char *name;
+    const char *help;
+    int (*run)(int argc, char **argv);
+} command;
+
+static const command commands[] = {
+    {"inspect", "skeleton, legs and clips of a character file", command_inspect},
+};
+
+static void print_help(FILE *out) {
+    fprintf(out, "usage: phalanx COMMAND [options]\n\nInverse kinematics for whole crowds, in SIMD lanes.\n\ncommands:\n");
+    for (size_t c = 0; c < sizeof commands / sizeof *commands; ++c) fprintf(out, "  %-10s %s\n", commands[c].name, commands[c].help);
+    fprintf(out, "\n`phalanx COMMAND --help` explains one. Exit status: 0 done, 1 the input is at fault, 2 usage.\n");
+}
+
+int main(int argc, char **argv) {
+    if (argc < 2) {
+        print_help(stderr);
+        return CLI_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
+        print_help(stdout);
+        return CLI_DONE;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        printf("phalanx %s\n", PHALANX_VERSION);
+        return CLI_DONE;
+    }
+    for (size_t c = 0; c < sizeof commands / sizeof *commands; ++c) {
+        if (strcmp(argv[1], commands[c].name) != 0) continue;
+        int status = commands[c].run(argc - 1, argv + 1);
+        if (fflush(stdout) != 0 && status == CLI_DONE) status = cli_complain(CLI_INPUT, argv[1], "standard output cannot be written");
+        return status;
+    }
+    fprintf(stderr, "phalanx: there is no command '%s'; `phalanx --help` lists them\n", argv[1]);
+    return CLI_USAGE;
+}
