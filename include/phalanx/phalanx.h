@@ -10,5 +10,7 @@
 #include "base.h"
 #include "backend.h"
 #include "two_bone.h"
+#include "pose.h"
+#include "crowd.h"
 
 #endif

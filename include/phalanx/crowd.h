@@ -1,0 +1,174 @@
+/* Foot placement for crowds: characters that share a rig walk on ground their animations never saw.
+ *
+ *     phx_crowd *crowd = phx_crowd_create(&def, &report);          // all memory is taken here
+ *     for (tile = 0; tile < phx_crowd_tiles(crowd); ++tile) {      // tiles of 64 characters: what a job system hands out
+ *         phx_ray_blocks rays = phx_crowd_prepare(crowd, &frame, tile);   // animated poses -> rays
+ *         engine_cast(rays);                                              // fills tfar, Ng, geomID
+ *         phx_crowd_solve(crowd, &frame, tile);                           // hits -> corrected local rotations, in place
+ *     }
+ *
+ * Tiles are independent: any thread may take any tile, one thread a tile at a time. All tiles may also be prepared first, cast
+ * in one batch, then solved; keeping a tile's three steps together is several times faster from memory.
+ *
+ * What happens to a character: forward kinematics of the leg joints; two rays a foot, under heel and ball; hits that are
+ * ceilings, too steep or too high are refused; a plane under the foot; the foot's animated pose over flat ground is carried
+ * over to that plane; contact is decided, the foot locked to the body it stands on; the pelvis drops just enough for the
+ * supporting legs; jumps of the ground are eased out with an exact half-life; two-bone legs; new local rotations.
+ * "Flat ground" of an animation is the plane through the root transform's position, at right angles to `up`. */
+#ifndef PHALANX_CROWD_H
+#define PHALANX_CROWD_H
+
+#include "pose.h"
+
+PHX_EXTERN_C_BEGIN
+
+#define PHX_MAX_LEGS 8
+#define PHX_TILE_CHARACTERS 64
+#define PHX_NO_HIT 0xFFFFFFFFu
+
+/* One leg of the rig. Joints by index; lengths and offsets in the skeleton's units. */
+typedef struct phx_leg {
+    uint16_t hip, knee, ankle;
+    uint16_t ball;         /* PHX_NO_JOINT where the foot is one bone */
+    phx_vec3 heel_offset;  /* the heel's contact point, in the ankle joint's frame */
+    phx_vec3 ball_offset;  /* the ball's contact point, in the ball joint's frame (the ankle's where there is no ball) */
+    phx_vec3 knee_forward; /* where the knee points, a direction in the hip joint's frame; rules when the leg is straight */
+    float min_bend, max_bend; /* knee angle, radians: 0 straight .. pi folded; both 0 = no limit */
+} phx_leg;
+
+/* Measures offsets and knee direction of a leg from one model-space pose of all joints in which the foot stands flat on the
+ * ground (a stance frame of a clip, or the rest pose): heel straight below the ankle, ball straight below the ball joint, both
+ * on the plane at `ground_height` along `up`. positions and rotations hold one entry a joint of the skeleton. Fills
+ * heel_offset, ball_offset and, if the knee is bent more than a degree or `forward` is given (NULL otherwise), knee_forward. */
+PHX_API phx_status phx_leg_measure(phx_leg *leg, const phx_vec3 *positions, const phx_quat *rotations, phx_vec3 up, float ground_height,
+                                   const phx_vec3 *forward, phx_report *report);
+
+/* How feet behave. Metres, seconds, radians. phx_crowd_params_default() documents the defaults. */
+typedef struct phx_crowd_params {
+    float step_up;            /* ground up to this far above the root's level is stood on; default 0.5 */
+    float step_down;          /* and down to this far below; default 0.5 */
+    float max_slope;          /* steeper ground is refused; default 60 degrees */
+    float max_foot_tilt;      /* the foot turns at most this far from its animated attitude; default 40 degrees */
+    float max_pelvis_drop;    /* default 0.5 */
+    float max_pelvis_rise;    /* default 0.1 */
+    float pelvis_speed;       /* the pelvis correction moves at most this fast, metres a second; default 1.5 */
+    float pelvis_half_life;   /* default 0.03 s */
+    float ground_half_life;   /* jumps of the ground under a foot ease out with this half-life; default 0.05 s */
+    float tilt_half_life;     /* likewise the foot's attitude; default 0.05 s */
+    float weight_half_life;   /* a foot that loses its ground lets go, and takes hold again, with this half-life; default 0.1 s */
+    float hold_seconds;       /* a foot whose rays miss keeps its last plane for this long; default 0.1 s */
+    float contact_height;     /* a sole lower than this over flat ground is in contact; default 0.02 */
+    float swing_height;       /* a sole higher than this is in swing: it does not follow the ground's tilt; default 0.12 */
+    float max_extension;      /* share of the leg's length that counts as reach; (0, 1], default 0.9995 */
+    float soft_start;         /* soft reach of the legs begins at this share; 1 = off, the default */
+} phx_crowd_params;
+
+PHX_API phx_crowd_params phx_crowd_params_default(void);
+
+typedef struct phx_allocator {
+    void *(*allocate)(void *context, size_t size, size_t alignment); /* NULL pointer = the C library's */
+    void (*release)(void *context, void *memory);
+    void *context;
+} phx_allocator;
+
+typedef struct phx_crowd_def {
+    const phx_backend *backend;    /* NULL = phx_backend_best() */
+    uint32_t capacity;             /* most characters */
+    phx_skeleton skeleton;
+    uint16_t pelvis;               /* the joint that is lowered: an ancestor of every hip, or PHX_NO_JOINT to lower nothing */
+    uint32_t leg_count;            /* 1 .. PHX_MAX_LEGS */
+    phx_leg legs[PHX_MAX_LEGS];
+    phx_vec3 up;                   /* unit; default (0, 1, 0) */
+    float unit;                    /* metres in one unit of skeleton, roots and hits; default 1 */
+    int scaled;                    /* 1 = joints have scales other than 1 */
+    uint32_t workspaces;           /* 0 = one a tile (default). N = worker w of N uses workspace w (frame.worker) */
+    phx_crowd_params params;
+    phx_allocator allocator;
+} phx_crowd_def;
+
+PHX_API phx_crowd_def phx_crowd_def_default(void);
+
+typedef struct phx_crowd phx_crowd;
+
+/* NULL on error; the report says what is wrong. The definition's arrays are copied. */
+PHX_API phx_crowd *phx_crowd_create(const phx_crowd_def *def, phx_report *report);
+PHX_API void phx_crowd_destroy(phx_crowd *crowd);
+PHX_API size_t phx_crowd_memory(const phx_crowd *crowd); /* bytes that it holds */
+PHX_API const phx_backend *phx_crowd_backend(const phx_crowd *crowd);
+
+/* The joints that are read, parents first: what a PHX_POSE_COMPACT pose holds, in this order. */
+PHX_API const uint16_t *phx_crowd_joints(const phx_crowd *crowd, uint32_t *count);
+
+/* What may be said of a character in a frame. */
+typedef enum phx_character_flag {
+    PHX_CHARACTER_TELEPORT = 1u << 0, /* forget what was: filters snap, locks open. Also for a newly spawned character. */
+    PHX_CHARACTER_OFF = 1u << 1       /* leave this character as animated */
+} phx_character_flag;
+
+/* What one frame consumes. Views by character index; all optional but poses. A frame is only read, except poses.data. */
+typedef struct phx_crowd_frame {
+    uint32_t count;         /* characters, <= capacity */
+    float dt;               /* seconds since the last frame; <= 0 holds every filter, NaN counts as 0 */
+    phx_poses poses;        /* in: animated local transforms; out: corrected, in place */
+    phx_view root_position; /* vec3: on the character's ground level; default the origin */
+    phx_view root_rotation; /* quat; default identity */
+    phx_view weight;        /* float: 0 animated .. 1 corrected; default 1 */
+    phx_view flags;         /* uint32_t: phx_character_flag bits; default 0 */
+    phx_view support;       /* leg_count floats a character: 1 the foot stands, 0 it swings; default found from height */
+    uint32_t worker;        /* which workspace, where def.workspaces is not 0 */
+} phx_crowd_frame;
+
+/* Sixteen rays and their hits, with the fields, order and size of Embree 3's and 4's RTCRayHit16, so that a block can be passed
+ * to rtcIntersect16 as it is. The caller fills tfar (distance), Ng (any length, pointing out of the ground) and geomID (the
+ * body, PHX_NO_HIT = nothing); it may change nothing else. */
+typedef struct phx_ray_block {
+    PHX_ALIGN_64 float org_x[PHX_BLOCK_LANES];
+    float org_y[PHX_BLOCK_LANES], org_z[PHX_BLOCK_LANES], tnear[PHX_BLOCK_LANES];
+    float dir_x[PHX_BLOCK_LANES], dir_y[PHX_BLOCK_LANES], dir_z[PHX_BLOCK_LANES], time[PHX_BLOCK_LANES];
+    float tfar[PHX_BLOCK_LANES];
+    uint32_t mask[PHX_BLOCK_LANES], id[PHX_BLOCK_LANES], flags[PHX_BLOCK_LANES];
+    float Ng_x[PHX_BLOCK_LANES], Ng_y[PHX_BLOCK_LANES], Ng_z[PHX_BLOCK_LANES];
+    float u[PHX_BLOCK_LANES], v[PHX_BLOCK_LANES];
+    uint32_t primID[PHX_BLOCK_LANES], geomID[PHX_BLOCK_LANES], instID[PHX_BLOCK_LANES];
+} phx_ray_block;
+
+/* The rays of one tile. Block (group * legs + leg) * 2 + end holds the rays of 16 characters, first_character + group * 16 + lane;
+ * end 0 is the heel, 1 the ball. Bit `lane` of active[group] says whether a character is there: inactive lanes hold copies of
+ * active ones and may be cast or not, as is cheaper. */
+typedef struct phx_ray_blocks {
+    phx_ray_block *blocks; /* NULL when the call was rejected */
+    uint32_t count;        /* blocks */
+    uint32_t first_character, characters;
+    uint32_t legs;
+    uint16_t active[PHX_TILE_CHARACTERS / PHX_BLOCK_LANES];
+} phx_ray_blocks;
+
+/* Checks a frame once, in words that name the field; prepare and solve check only what keeps them from touching wrong memory. */
+PHX_API phx_status phx_crowd_validate(const phx_crowd *crowd, const phx_crowd_frame *frame, phx_report *report);
+
+PHX_API uint32_t phx_crowd_tiles(const phx_crowd *crowd);                       /* of the capacity */
+PHX_API uint32_t phx_crowd_frame_tiles(const phx_crowd *crowd, const phx_crowd_frame *frame); /* of the frame's characters */
+
+/* Poses to rays. Blocks is NULL where the arguments are out of range. Valid until the tile (or its workspace) is prepared again. */
+PHX_API phx_ray_blocks phx_crowd_prepare(phx_crowd *crowd, const phx_crowd_frame *frame, uint32_t tile);
+/* Hits to corrected poses; the same frame values as in prepare. */
+PHX_API phx_status phx_crowd_solve(phx_crowd *crowd, const phx_crowd_frame *frame, uint32_t tile);
+
+/* What became of a foot in the last solve. */
+typedef struct phx_foot_info {
+    phx_vec3 ground_point, ground_normal; /* plane under the foot, world */
+    phx_vec3 target;                      /* ankle target, world */
+    phx_vec3 bend;                        /* bend direction used, world axes, unit */
+    float weight;                         /* 0 animated .. 1 on the ground */
+    float support;                        /* 0 swing .. 1 stance */
+    float residual;                       /* ankle to target, in units */
+    uint32_t flags;                       /* phx_flag bits of the leg */
+    uint32_t body;                        /* geomID of the ground, PHX_NO_HIT = none */
+} phx_foot_info;
+
+PHX_API phx_status phx_crowd_foot(const phx_crowd *crowd, uint32_t character, uint32_t leg, phx_foot_info *info);
+/* The pelvis correction along `up`, in units. */
+PHX_API float phx_crowd_pelvis(const phx_crowd *crowd, uint32_t character);
+
+PHX_EXTERN_C_END
+#endif
