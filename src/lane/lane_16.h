@@ -2,6 +2,7 @@
 #ifndef PHX_LANE_16_H
 #define PHX_LANE_16_H
 
+#include <stdint.h>
 #include <string.h>
 #include <immintrin.h>
 

@@ -1,0 +1,80 @@
+/* What the workloads share: registration, memory, the counters that each result carries. One file a workload calls this; main.cpp calls
+ * the register functions. */
+#ifndef PHALANX_BENCH_BENCH_H
+#define PHALANX_BENCH_BENCH_H
+
+#include "phalanx/phalanx.h"
+#include "roofline.h"
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <new>
+#include <string>
+#include <vector>
+
+void register_two_bone();
+
+/* Do the baselines do the same work: true where their bones end where the library's do. Prints how far apart they are. */
+bool check_two_bone();
+
+/* Share of each batch that is solved a second time, from --slowdown=PERCENT: how the tests prove that a slower build is noticed. */
+extern double bench_slowdown;
+
+/* An array that starts a page, uninitialised. */
+template <typename T> class page_array {
+  public:
+    explicit page_array(size_t count) : count_(count) {
+        data_ = static_cast<T *>(std::aligned_alloc(4096, (count * sizeof(T) + 4095) / 4096 * 4096));
+        if (!data_) throw std::bad_alloc();
+    }
+    ~page_array() { std::free(data_); }
+    page_array(const page_array &) = delete;
+    page_array &operator=(const page_array &) = delete;
+    T *data() { return data_; }
+    size_t size() const { return count_; }
+    size_t bytes() const { return count_ * sizeof(T); }
+    T &operator[](size_t i) { return data_[i]; }
+
+  private:
+    T *data_;
+    size_t count_;
+};
+
+/* A benchmark for each usable backend: name/<backend>/<argument>. */
+template <typename Body> void register_on_backends(const std::string &name, const std::vector<int64_t> &arguments, Body body) {
+    for (const int64_t argument : arguments) /* size by size, so that what is compared runs one after the other */
+        for (uint32_t i = 0; const phx_backend *backend = phx_backend_at(i); ++i)
+            benchmark::RegisterBenchmark((name + "/" + phx_backend_name(backend) + "/" + std::to_string(argument)).c_str(),
+                                         [=](benchmark::State &state) { body(state, backend, size_t(argument)); });
+}
+template <typename Body> void register_plain(const std::string &name, const std::vector<int64_t> &arguments, Body body) {
+    for (const int64_t argument : arguments)
+        benchmark::RegisterBenchmark((name + "/" + std::to_string(argument)).c_str(),
+                                     [=](benchmark::State &state) { body(state, size_t(argument)); });
+}
+
+/* Times the loop of a benchmark and sets its counters: ns_per_chain, bytes_per_chain, copy_share (of the measured bandwidth of a plain copy
+ * with the same working set), bound_ns and bound_share (bound over time), with the bound's name as label. */
+template <typename Solve>
+void measure(benchmark::State &state, size_t chains, double bytes_per_chain, size_t working_set, Solve solve,
+             const bench_operations *operations = nullptr, uint32_t lanes = 0, const char *unit = "ns_per_chain") {
+    const bound limit = bound_of(operations, lanes, double(chains), bytes_per_chain, working_set);
+    solve(); /* pages in, caches filled */
+    const auto start = std::chrono::steady_clock::now();
+    for (auto _ : state) {
+        solve();
+        benchmark::ClobberMemory();
+    }
+    const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - start;
+    const double each = took.count() / (double(state.iterations()) * double(chains));
+    state.counters[unit] = each;
+    state.counters["bytes_per_chain"] = bytes_per_chain;
+    state.counters["copy_share"] = bytes_per_chain / each / copy_bandwidth(working_set);
+    state.counters["bound_ns"] = limit.nanoseconds;
+    state.counters["bound_share"] = limit.nanoseconds / each;
+    state.SetLabel("bound: " + limit.name);
+}
+
+#endif

@@ -1,0 +1,8 @@
+/* Machine speed, copies and operation counts at 4 lanes. See machine.inl and operations.inl. */
+#define PHX_LANES 4
+#define BENCH_SPEED bench_speed_w4
+#define BENCH_COPY bench_copy_w4
+#define BENCH_COUNT_TWO_BONE bench_count_two_bone_w4
+#include "lane/lane.h"
+#include "machine.inl"
+#include "operations.inl"

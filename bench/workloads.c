@@ -1,0 +1,52 @@
+/* See workloads.h. */
+#include "workloads.h"
+#include <math.h>
+#include <string.h>
+
+/* splitmix64 */
+static uint64_t random_bits(uint64_t *state) {
+    uint64_t z = (*state += 0x9E3779B97F4A7C15u);
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return z ^ (z >> 31);
+}
+static float uniform(uint64_t *state, float low, float high) { return low + (high - low) * ((float)(random_bits(state) >> 40) * 0x1p-24f); }
+
+/* from a point, `length` metres along the direction `tilt` radians off straight down toward the heading (sine, cosine of yaw) */
+static phx_vec3 hang(phx_vec3 from, float length, float tilt, float yaw_sine, float yaw_cosine) {
+    const float out = length * sinf(tilt);
+    return (phx_vec3){from.x + out * yaw_sine, from.y - length * cosf(tilt), from.z + out * yaw_cosine};
+}
+
+void bench_fill_legs(bench_leg *legs, size_t count) {
+    const float thigh = 0.45f, shin = 0.43f, turn = 6.28318531f;
+    uint64_t state = 0x1E65;
+    for (size_t i = 0; i < count; ++i) {
+        bench_leg leg;
+        memset(&leg, 0, sizeof leg);
+        const float yaw = uniform(&state, 0.0f, turn), yaw_sine = sinf(yaw), yaw_cosine = cosf(yaw);
+        const float tilt = uniform(&state, -0.35f, 0.35f), bent = uniform(&state, 0.05f, 0.4f);
+        leg.hip.x = uniform(&state, 0.0f, 100.0f), leg.hip.y = uniform(&state, 0.8f, 1.0f), leg.hip.z = uniform(&state, 0.0f, 100.0f);
+        leg.knee = hang(leg.hip, thigh, tilt, yaw_sine, yaw_cosine);
+        leg.ankle = hang(leg.knee, shin, tilt - bent, yaw_sine, yaw_cosine);
+        const float away = uniform(&state, 0.0f, turn), off = uniform(&state, -1.22173f, 1.22173f);
+        const float reach = uniform(&state, 0.0f, 1.0f) < 0.9f ? uniform(&state, 0.30f, 0.98f) : uniform(&state, 1.005f, 1.3f);
+        leg.target = hang(leg.hip, (thigh + shin) * reach, off, sinf(away), cosf(away));
+        leg.knee_forward.x = yaw_sine + uniform(&state, -0.15f, 0.15f);
+        leg.knee_forward.y = uniform(&state, -0.15f, 0.15f);
+        leg.knee_forward.z = yaw_cosine + uniform(&state, -0.15f, 0.15f);
+        legs[i] = leg;
+    }
+}
+
+static void put(phx_rows3 *rows, size_t lane, phx_vec3 a) { rows->x[lane] = a.x, rows->y[lane] = a.y, rows->z[lane] = a.z; }
+
+void bench_fill_blocks(phx_two_bone_block *blocks, const bench_leg *legs, size_t count) {
+    memset(blocks, 0, (count + PHX_BLOCK_LANES - 1) / PHX_BLOCK_LANES * sizeof *blocks);
+    for (size_t i = 0; i < count; ++i) {
+        phx_two_bone_block *block = blocks + i / PHX_BLOCK_LANES;
+        const size_t lane = i % PHX_BLOCK_LANES;
+        put(&block->root, lane, legs[i].hip), put(&block->mid, lane, legs[i].knee), put(&block->tip, lane, legs[i].ankle);
+        put(&block->target, lane, legs[i].target), put(&block->pole, lane, legs[i].knee_forward), put(&block->bend, lane, legs[i].bend);
+    }
+}
