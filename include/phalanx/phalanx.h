@@ -10,6 +10,8 @@
 #include "base.h"
 #include "backend.h"
 #include "two_bone.h"
+#include "limit.h"
+#include "chain.h"
 #include "pose.h"
 #include "crowd.h"
 

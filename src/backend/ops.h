@@ -5,6 +5,7 @@
 #define PHX_BACKEND_OPS_H
 
 #include "phalanx/two_bone.h"
+#include "phalanx/chain.h"
 
 /* phx_two_bone_params, prepared once a call: squares and cosines, so that lanes see no trigonometry of constants. */
 typedef struct phx_two_bone_setup {
@@ -18,11 +19,38 @@ typedef struct phx_two_bone_setup {
     uint32_t soft, stretch, limits, turn_limit; /* is the feature on? */
 } phx_two_bone_setup;
 
+/* phx_limit, prepared: unit axes, half-angle cosines and sines, tangents of quarter angles. */
+typedef struct phx_limit_setup {
+    uint32_t type;                   /* phx_limit_type */
+    uint32_t twist_free;             /* the range is a full turn */
+    phx_quat rest;
+    phx_vec3 axis, side, across;     /* orthonormal */
+    float middle_cos, middle_sin;    /* of half the middle of the range */
+    float range_cos, range_sin;      /* of a quarter of the range's width: half the angle between middle and end */
+    float tan_side, tan_across;      /* of a quarter of the largest swings; equal for a cone */
+    float inverse_side, inverse_across;
+} phx_limit_setup;
+
+/* phx_chain_params and the tables that all chains of a call share, prepared once a call. */
+typedef struct phx_chain_setup {
+    float tolerance;
+    float direction_tolerance_squared;
+    float soft_start;
+    float max_stretch;
+    uint32_t max_iterations;
+    phx_twist twist;
+    uint32_t soft, stretch;          /* is the feature on? */
+    uint32_t limited;                /* does any joint have a limit? */
+    const float *joint_weights;      /* [joints - 1] or NULL */
+    phx_limit_setup limits[PHX_CHAIN_MAX_JOINTS]; /* filled where limited */
+} phx_chain_setup;
+
 struct phx_backend {
     const char *name;
     uint32_t lanes;
     void (*two_bone_blocks)(const phx_two_bone_setup *setup, phx_two_bone_block *blocks, phx_two_bone_extra *extras, size_t count);
     void (*two_bone_job)(const phx_two_bone_setup *setup, const phx_two_bone_job *job, size_t first, size_t count);
+    void (*limit_apply)(const phx_limit_setup *setup, size_t count, phx_view local, phx_view limited, phx_view changed);
 };
 
 extern const struct phx_backend phx_table_reference;

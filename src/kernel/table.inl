@@ -8,10 +8,12 @@
 
 #include "pack.inl"
 #include "two_bone.inl"
+#include "limit.inl"
 
 const struct phx_backend PHX_TABLE = {
     .name = PHX_TABLE_NAME,
     .lanes = LANES,
     .two_bone_blocks = two_bone_blocks,
     .two_bone_job = two_bone_job,
+    .limit_apply = limit_apply,
 };

@@ -6,4 +6,5 @@ const struct phx_backend phx_table_reference = {
     .lanes = 1,
     .two_bone_blocks = phx_reference_two_bone_blocks,
     .two_bone_job = phx_reference_two_bone_job,
+    .limit_apply = phx_reference_limit_apply,
 };
