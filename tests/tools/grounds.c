@@ -329,43 +329,38 @@ static void meshes(void **state) {
     refused(write_text("points.obj", "v 0 0 0\nv 1 0 0\nv 0 0 1\n"), "");
 }
 
-/* 16 rays at odd places with odd limits; 64-byte aligned or not, lanes off or on. */
+/* 16 rays at odd places with odd limits, one lane off. */
 static void cast_matches_queries(const ground *g, bool everywhere) {
-    static _Alignas(64) unsigned char room[sizeof(ground_rays16) + 64];
-    for (size_t offset = 0; offset <= 6; offset += 2) {
-        ground_rays16 rays, before;
-        memset(&rays, 0, sizeof rays);
-        for (int k = 0; k < 16; ++k) {
-            rays.org_x[k] = (float)(k * 0.37 - 2.6);
-            rays.org_y[k] = 20;
-            rays.org_z[k] = (float)(1.7 - k * 0.21);
-            rays.dir_y[k] = k == 3 ? -2 : -1;
-            rays.tfar[k] = k == 5 ? 1 : 100;
-            rays.mask[k] = 0xffffffffu;
-            rays.geom_id[k] = rays.inst_id[k] = 77;
+    phx_ray_block rays, before;
+    memset(&rays, 0, sizeof rays);
+    for (int k = 0; k < 16; ++k) {
+        rays.org_x[k] = (float)(k * 0.37 - 2.6);
+        rays.org_y[k] = 20;
+        rays.org_z[k] = (float)(1.7 - k * 0.21);
+        rays.dir_y[k] = k == 3 ? -2 : -1;
+        rays.tfar[k] = k == 5 ? 1 : 100;
+        rays.mask[k] = 0xffffffffu;
+        rays.geomID[k] = rays.instID[k] = 77;
+    }
+    rays.org_x[7] = NAN;
+    rays.tfar[8] = INFINITY;
+    rays.tnear[9] = 50;
+    before = rays;
+    ground_cast16(g, 0xffff & ~(1u << 11), &rays);
+    for (int k = 0; k < 16; ++k) {
+        double height, n[3];
+        bool hit = ground_height(g, before.org_x[k], before.org_z[k], &height, n);
+        if (k == 11) {
+            assert_true(rays.geomID[k] == 77 && rays.tfar[k] == before.tfar[k] && rays.Ng_y[k] == 0);
+        } else if (k == 5 || k == 7 || k == 9 || !hit) {
+            assert_true(rays.geomID[k] == PHX_NO_HIT && (rays.tfar[k] == before.tfar[k]));
+        } else {
+            assert_int_equal(0, rays.geomID[k]);
+            double at = before.org_y[k] + (double)rays.tfar[k] * before.dir_y[k];
+            assert_true(fabs(at - height) < 1e-5);
+            assert_true(fabs(rays.Ng_x[k] - n[0]) < 1e-6 && fabs(rays.Ng_y[k] - n[1]) < 1e-6 && fabs(rays.Ng_z[k] - n[2]) < 1e-6);
         }
-        rays.org_x[7] = NAN;
-        rays.tfar[8] = INFINITY;
-        rays.tnear[9] = 50;
-        before = rays;
-        memcpy(room + offset, &rays, sizeof rays);
-        ground_cast16(g, 0xffff & ~(1u << 11), room + offset);
-        memcpy(&rays, room + offset, sizeof rays);
-        for (int k = 0; k < 16; ++k) {
-            double height, n[3];
-            bool hit = ground_height(g, before.org_x[k], before.org_z[k], &height, n);
-            if (k == 11) {
-                assert_true(rays.geom_id[k] == 77 && rays.tfar[k] == before.tfar[k] && rays.ng_y[k] == 0);
-            } else if (k == 5 || k == 7 || k == 9 || !hit) {
-                assert_true(rays.geom_id[k] == GROUND_MISS && (rays.tfar[k] == before.tfar[k]));
-            } else {
-                assert_int_equal(0, rays.geom_id[k]);
-                double at = before.org_y[k] + (double)rays.tfar[k] * before.dir_y[k];
-                assert_true(fabs(at - height) < 1e-5);
-                assert_true(fabs(rays.ng_x[k] - n[0]) < 1e-6 && fabs(rays.ng_y[k] - n[1]) < 1e-6 && fabs(rays.ng_z[k] - n[2]) < 1e-6);
-            }
-            if (everywhere) assert_true(hit || k == 7);
-        }
+        if (everywhere) assert_true(hit || k == 7);
     }
 }
 
@@ -391,7 +386,7 @@ static void slanted_rays_meet_the_plane(void **state) {
     const double slope = tan(20 * 3.14159265358979 / 180);
     ground *g = load("slope:20");
     for (int round = 0; round < 2; ++round) {
-        ground_rays16 rays;
+        phx_ray_block rays;
         memset(&rays, 0, sizeof rays);
         for (int k = 0; k < 16; ++k) {
             rays.org_x[k] = (float)(k * 0.1);
@@ -403,18 +398,18 @@ static void slanted_rays_meet_the_plane(void **state) {
             rays.tfar[k] = round == 0 ? 10 : INFINITY;
             rays.mask[k] = 0xffffffffu;
         }
-        ground_rays16 before = rays;
+        phx_ray_block before = rays;
         ground_cast16(g, 0xffff, &rays);
         for (int k = 0; k < 16; ++k) {
             /* y = slope z: t = (oy - slope oz) / (slope dz - dy) */
             double t = (before.org_y[k] - slope * before.org_z[k]) / (slope * before.dir_z[k] - before.dir_y[k]);
             if (t < 0 || t > before.tfar[k]) {
-                assert_true(rays.geom_id[k] == GROUND_MISS);
+                assert_true(rays.geomID[k] == PHX_NO_HIT);
                 continue;
             }
-            assert_int_equal(0, rays.geom_id[k]);
+            assert_int_equal(0, rays.geomID[k]);
             assert_true(fabs(rays.tfar[k] - t) < 1e-5);
-            assert_true(fabs(rays.ng_y[k] - cos(20 * 3.14159265358979 / 180)) < 1e-6);
+            assert_true(fabs(rays.Ng_y[k] - cos(20 * 3.14159265358979 / 180)) < 1e-6);
         }
     }
     ground_free(g);

@@ -152,27 +152,27 @@ static float height_at(const ground *g, float x, float z, float slope[2]) {
     return height[0];
 }
 
-static bool finite_ray(const ground_rays16 *r, int k) {
+static bool finite_ray(const phx_ray_block *r, int k) {
     return isfinite(r->org_x[k]) && isfinite(r->org_y[k]) && isfinite(r->org_z[k]) && isfinite(r->dir_x[k]) && isfinite(r->dir_y[k]) && isfinite(r->dir_z[k]) &&
            !isnan(r->tnear[k]) && !isnan(r->tfar[k]);
 }
 
-static void set_hit(ground_rays16 *r, int k, float t, float slope_x, float slope_z) {
+static void set_hit(phx_ray_block *r, int k, float t, float slope_x, float slope_z) {
     float over = 1 / sqrtf(1 + slope_x * slope_x + slope_z * slope_z);
     r->tfar[k] = t;
-    r->ng_x[k] = -slope_x * over;
-    r->ng_y[k] = over;
-    r->ng_z[k] = -slope_z * over;
+    r->Ng_x[k] = -slope_x * over;
+    r->Ng_y[k] = over;
+    r->Ng_z[k] = -slope_z * over;
     r->u[k] = r->v[k] = 0;
-    r->prim_id[k] = 0;
-    r->geom_id[k] = 0;
+    r->primID[k] = 0;
+    r->geomID[k] = 0;
 }
 
 /* Any direction: steps of a tenth of a metre (or what 2,000 of them cover) until the ray changes sides, then bisection. */
-static void march(const ground *g, ground_rays16 *r, int k) {
+static void march(const ground *g, phx_ray_block *r, int k) {
     float length = sqrtf(r->dir_x[k] * r->dir_x[k] + r->dir_y[k] * r->dir_y[k] + r->dir_z[k] * r->dir_z[k]);
     float near = r->tnear[k] > 0 ? r->tnear[k] : 0, far = r->tfar[k];
-    r->geom_id[k] = GROUND_MISS;
+    r->geomID[k] = PHX_NO_HIT;
     if (!(length > 0) || !(near <= far)) return;
     float reach = 1000 / length; /* a ray without an end looks this far */
     if (far > near + reach) far = near + reach;
@@ -199,13 +199,7 @@ static void march(const ground *g, ground_rays16 *r, int k) {
     }
 }
 
-void ground_cast16(const ground *g, uint32_t active, void *ray_hit_16) {
-    ground_rays16 *r = ray_hit_16, copy;
-    bool aligned = (uintptr_t)ray_hit_16 % _Alignof(ground_rays16) == 0;
-    if (!aligned) {
-        memcpy(&copy, ray_hit_16, sizeof copy);
-        r = &copy;
-    }
+void ground_cast16(const ground *g, uint32_t active, phx_ray_block *r) {
     if (g->kind == GROUND_MESH) {
         ground_mesh_cast16(g->mesh, active, r);
     } else {
@@ -215,13 +209,12 @@ void ground_cast16(const ground *g, uint32_t active, void *ray_hit_16) {
         for (int k = 0; k < LANES; ++k) {
             if (!(active >> k & 1)) continue;
             bool straight_down = r->dir_x[k] == 0 && r->dir_z[k] == 0 && r->dir_y[k] < 0;
-            if (!finite_ray(r, k)) r->geom_id[k] = GROUND_MISS;
+            if (!finite_ray(r, k)) r->geomID[k] = PHX_NO_HIT;
             else if (!straight_down) march(g, r, k);
             else if (t[k] >= r->tnear[k] && t[k] <= r->tfar[k]) set_hit(r, k, t[k], slope_x[k], slope_z[k]);
-            else r->geom_id[k] = GROUND_MISS;
+            else r->geomID[k] = PHX_NO_HIT;
         }
     }
-    if (!aligned) memcpy(ray_hit_16, &copy, sizeof copy);
 }
 
 bool ground_height(const ground *g, double x, double z, double *height, double normal[3]) {

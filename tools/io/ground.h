@@ -5,7 +5,7 @@
  *   if (!ground_load("hills:7", &options, &ground, &error)) { fprintf(stderr, "phalanx: %s\n", error.text); return 1; }
  *   double height, normal[3];
  *   if (ground_height(ground, x, z, &height, normal)) ...;              // false: no ground there
- *   ground_cast16(ground, 0xffff, block);                              // a block of 16 rays in RTCRayHit16's layout, in place
+ *   ground_cast16(ground, rays.active[group], &rays.blocks[b]);         // 16 rays of phx_crowd_prepare, in place
  *   ground_free(ground);
  *
  * Names: a file, or
@@ -28,6 +28,8 @@
 #define PHALANX_TOOLS_IO_GROUND_H
 
 #include "common.h"
+
+#include <phalanx/crowd.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -64,20 +66,10 @@ ground_extent ground_get_extent(const ground *ground);
  * bilinear within a cell, and the normal is that surface's own. */
 bool ground_height(const ground *ground, double x, double z, double *height, double normal[3]);
 
-/* 16 rays in the layout of Embree 3's RTCRayHit16 (20 rows of 16 four-byte fields, any alignment; 64 is quickest). Bit i of
- * `active`: cast lane i; other lanes are left as they are. A hit between tnear and tfar sets tfar, Ng (unit, upward), u, v,
- * primID, geomID = 0 (the static ground); a miss, or a ray with a field that is not finite, sets geomID = 0xffffffff only. */
-void ground_cast16(const ground *ground, uint32_t active, void *ray_hit_16);
-
-/* The rows of such a block, for those who fill one here. */
-typedef struct ground_rays16 {
-    float org_x[16], org_y[16], org_z[16], tnear[16], dir_x[16], dir_y[16], dir_z[16], time[16], tfar[16];
-    uint32_t mask[16], id[16], flags[16];
-    float ng_x[16], ng_y[16], ng_z[16], u[16], v[16];
-    uint32_t prim_id[16], geom_id[16], inst_id[16];
-} ground_rays16;
-
-#define GROUND_MISS 0xffffffffu
+/* 16 rays in place. Bit i of `active`: cast lane i; other lanes are left as they are. A hit between tnear and tfar sets tfar, Ng
+ * (unit, upward), u, v, primID, geomID = 0 (the static ground); a miss, or a ray with a field that is not finite, sets geomID =
+ * PHX_NO_HIT only. */
+void ground_cast16(const ground *ground, uint32_t active, phx_ray_block *rays);
 
 #ifdef __cplusplus
 }

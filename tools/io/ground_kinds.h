@@ -23,6 +23,6 @@ bool ground_mesh_load(const char *path, const ground_options *options, ground_me
 void ground_mesh_free(ground_mesh *mesh);
 void ground_mesh_extent(const ground_mesh *mesh, double least[3], double most[3]);
 bool ground_mesh_height(const ground_mesh *mesh, double x, double z, double *height, double normal[3]);
-void ground_mesh_cast16(const ground_mesh *mesh, uint32_t active, ground_rays16 *rays);
+void ground_mesh_cast16(const ground_mesh *mesh, uint32_t active, phx_ray_block *rays);
 
 #endif

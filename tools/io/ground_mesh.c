@@ -14,7 +14,7 @@
 #include <assimp/scene.h>
 #include <embree3/rtcore.h>
 
-_Static_assert(sizeof(ground_rays16) == sizeof(struct RTCRayHit16), "a block must be what Embree takes");
+_Static_assert(sizeof(phx_ray_block) == sizeof(struct RTCRayHit16), "a block must be what Embree takes");
 
 struct ground_mesh {
     RTCDevice device;
@@ -180,7 +180,7 @@ bool ground_mesh_height(const ground_mesh *mesh, double x, double z, double *hei
     return true;
 }
 
-void ground_mesh_cast16(const ground_mesh *mesh, uint32_t active, ground_rays16 *rays) {
+void ground_mesh_cast16(const ground_mesh *mesh, uint32_t active, phx_ray_block *rays) {
     _Alignas(64) int valid[16];
     _Alignas(64) struct RTCRayHit16 block;
     struct RTCIntersectContext context;
@@ -189,7 +189,7 @@ void ground_mesh_cast16(const ground_mesh *mesh, uint32_t active, ground_rays16 
     for (int k = 0; k < 16; ++k) {
         bool sound = within(rays->org_x[k]) && within(rays->org_y[k]) && within(rays->org_z[k]) && within(rays->dir_x[k]) && within(rays->dir_y[k]) &&
                      within(rays->dir_z[k]) && rays->tnear[k] <= rays->tfar[k];
-        if (active >> k & 1) rays->geom_id[k] = GROUND_MISS;
+        if (active >> k & 1) rays->geomID[k] = PHX_NO_HIT;
         valid[k] = (active >> k & 1) && sound ? -1 : 0;
         block.hit.geomID[k] = RTC_INVALID_GEOMETRY_ID;
         block.hit.instID[0][k] = RTC_INVALID_GEOMETRY_ID;
@@ -204,13 +204,13 @@ void ground_mesh_cast16(const ground_mesh *mesh, uint32_t active, ground_rays16 
         const double direction[3] = {block.ray.dir_x[k], block.ray.dir_y[k], block.ray.dir_z[k]};
         if (valid[k] == 0 || block.hit.geomID[k] == RTC_INVALID_GEOMETRY_ID || !unit_upward(n, direction)) continue;
         rays->tfar[k] = block.ray.tfar[k];
-        rays->ng_x[k] = (float)n[0];
-        rays->ng_y[k] = (float)n[1];
-        rays->ng_z[k] = (float)n[2];
+        rays->Ng_x[k] = (float)n[0];
+        rays->Ng_y[k] = (float)n[1];
+        rays->Ng_z[k] = (float)n[2];
         rays->u[k] = block.hit.u[k];
         rays->v[k] = block.hit.v[k];
-        rays->prim_id[k] = block.hit.primID[k];
-        rays->geom_id[k] = 0;
+        rays->primID[k] = block.hit.primID[k];
+        rays->geomID[k] = 0;
     }
 }
 
@@ -228,6 +228,6 @@ bool ground_mesh_height(const ground_mesh *mesh, double x, double z, double *hei
     (void)mesh, (void)x, (void)z, (void)height, (void)normal;
     return false;
 }
-void ground_mesh_cast16(const ground_mesh *mesh, uint32_t active, ground_rays16 *rays) { (void)mesh, (void)active, (void)rays; }
+void ground_mesh_cast16(const ground_mesh *mesh, uint32_t active, phx_ray_block *rays) { (void)mesh, (void)active, (void)rays; }
 
 #endif

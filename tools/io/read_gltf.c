@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-/* Joints and everything above them; without skins, animated nodes and everything above and below. */
+/* Joints, everything above them and bare ends below; without skins, animated nodes and everything above and below. */
 static void choose_nodes(const gltf_file *file, bool *skeletal, bool *kept) {
     bool any = false;
     for (size_t n = 0; n < file->node_count; ++n) any |= skeletal[n] = file->nodes[n].in_skin;
@@ -31,6 +31,16 @@ static void choose_nodes(const gltf_file *file, bool *skeletal, bool *kept) {
     for (size_t n = 0; n < file->node_count; ++n) {
         for (int32_t at = skeletal[n] ? (int32_t)n : -1; at >= 0 && !kept[at]; at = file->nodes[at].parent) kept[at] = true;
     }
+    /* bare ends of a joint, which show how long a foot is */
+    bool *inner = io_allocate(file->node_count, sizeof *inner);
+    for (size_t n = 0; n < file->node_count; ++n) {
+        if (file->nodes[n].parent >= 0) inner[file->nodes[n].parent] = true;
+    }
+    for (size_t n = 0; n < file->node_count; ++n) {
+        int32_t parent = file->nodes[n].parent;
+        if (!inner[n] && !file->nodes[n].has_mesh && parent >= 0 && skeletal[parent]) kept[n] = true;
+    }
+    free(inner);
 }
 
 bool io_read_gltf(io_reading *reading, const char *path, const uint8_t *data, size_t size, io_error *error) {
