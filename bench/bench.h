@@ -19,7 +19,8 @@ void register_two_bone();
 /* Do the baselines do the same work: true where their bones end where the library's do. Prints how far apart they are. */
 bool check_two_bone();
 
-/* Share of each batch that is solved a second time, from --slowdown=PERCENT: how the tests prove that a slower build is noticed. */
+/* Share of each batch of blocks that backends other than the reference solve a second time, from --slowdown=PERCENT: how the tests prove
+ * that a slower build is noticed. */
 extern double bench_slowdown;
 
 /* An array that starts a page, uninitialised. */

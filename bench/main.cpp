@@ -1,5 +1,5 @@
 /* phalanx_bench: Google Benchmark over every workload and every backend that this machine can run. Besides the library's own flags
- * (--benchmark_filter=REGEX, --benchmark_format=json, ...): --slowdown=PERCENT solves that share of each two-bone batch twice,,
+ * (--benchmark_filter=REGEX, --benchmark_format=json, ...): --slowdown=PERCENT solves that share of each batch of blocks twice,
  * --no_machine leaves the table of the machine's speeds out of the header, --check only asks whether the baselines solve what we solve. */
 #include "bench.h"
 
