@@ -39,7 +39,7 @@ int main(int argc, char **argv) {
     const phx_backend *backend = argc >= 4 ? phx_backend_find(argv[2]) : NULL;
     const size_t chains = argc >= 4 ? (size_t)atoi(argv[3]) : 0, again = argc >= 5 ? chains * (size_t)atoi(argv[4]) / 100 : 0;
     if (!backend || chains > MOST) {
-        fprintf(stderr, "phalanx_counts WORKLOAD BACKEND CHAINS [SLOWDOWN_PERCENT], with at most %d chains, on a backend of this machine\n", MOST);
+        fprintf(stderr, "phalanx_counts WORKLOAD BACKEND CHAINS [SLOWDOWN_PERCENT]: at most %d chains, a backend of this machine\n", MOST);
         return 2;
     }
     bench_fill_legs(legs, MOST);
