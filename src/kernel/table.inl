@@ -9,6 +9,7 @@
 #include "pack.inl"
 #include "two_bone.inl"
 #include "limit.inl"
+#include "chain.inl"
 
 const struct phx_backend PHX_TABLE = {
     .name = PHX_TABLE_NAME,
