@@ -58,6 +58,7 @@ typedef struct phx_crowd_params {
     float weight_half_life;   /* a foot that loses its ground lets go, and takes hold again, with this half-life; default 0.1 s */
     float hold_seconds;       /* a foot whose rays miss keeps its last plane for this long; default 0.1 s */
     float contact_height;     /* a sole lower than this over flat ground is in contact; default 0.02 */
+    float plant_height;       /* a foot in contact is drawn onto the ground from at most this far, mending the clip's own error; default 0.04 */
     float swing_height;       /* a sole higher than this is in swing: it does not follow the ground's tilt; default 0.12 */
     float max_extension;      /* share of the leg's length that counts as reach; (0, 1], default 0.9995 */
     float soft_start;         /* soft reach of the legs begins at this share; 1 = off, the default */

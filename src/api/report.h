@@ -1,7 +1,7 @@
 /* Sentences about rejected arguments, and the checks that all jobs share. Called by the other files of src/api. */
 #ifndef PHX_API_REPORT_H
 #define PHX_API_REPORT_H
-#include "phalanx/base.h"
+#include "phalanx/pose.h"
 
 /* Fills the report (may be NULL) and returns the status. */
 #if defined(__GNUC__)
@@ -25,4 +25,8 @@ phx_status phx_check_fields(const char *job, const phx_field *fields, size_t cou
 
 /* low <= value <= high, which NaN fails */
 phx_status phx_check_range(const char *job, const char *name, float value, float low, float high, phx_report *report);
+
+
+/* Strides and alignment of a pose array; `scaled`: scales are read too. */
+phx_status phx_check_poses(const char *job, const phx_poses *poses, int scaled, phx_report *report);
 #endif

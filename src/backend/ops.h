@@ -6,6 +6,7 @@
 
 #include "phalanx/two_bone.h"
 #include "phalanx/chain.h"
+#include "../crowd/crowd.h"
 
 /* phx_two_bone_params, prepared once a call: squares and cosines, so that lanes see no trigonometry of constants. */
 typedef struct phx_two_bone_setup {
@@ -51,6 +52,11 @@ struct phx_backend {
     void (*two_bone_blocks)(const phx_two_bone_setup *setup, phx_two_bone_block *blocks, phx_two_bone_extra *extras, size_t count);
     void (*two_bone_job)(const phx_two_bone_setup *setup, const phx_two_bone_job *job, size_t first, size_t count);
     void (*limit_apply)(const phx_limit_setup *setup, size_t count, phx_view local, phx_view limited, phx_view changed);
+    /* wanted[k] is the slot of output k; joints and scales hold plan->count entries */
+    void (*forward_kinematics)(const phx_fk_job *job, const phx_walk_plan *plan, const uint16_t *wanted, uint32_t wanted_count, size_t first,
+                               size_t count, phx_joint_rows *joints, phx_rows3 *scales);
+    void (*crowd_prepare)(const phx_crowd_task *task);
+    void (*crowd_solve)(const phx_crowd_task *task);
 };
 
 extern const struct phx_backend phx_table_reference;

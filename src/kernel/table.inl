@@ -10,6 +10,8 @@
 #include "two_bone.inl"
 #include "limit.inl"
 #include "chain.inl"
+#include "pose.inl"
+#include "crowd.inl"
 
 const struct phx_backend PHX_TABLE = {
     .name = PHX_TABLE_NAME,
@@ -17,4 +19,7 @@ const struct phx_backend PHX_TABLE = {
     .two_bone_blocks = two_bone_blocks,
     .two_bone_job = two_bone_job,
     .limit_apply = limit_apply,
+    .forward_kinematics = forward_kinematics,
+    .crowd_prepare = crowd_prepare,
+    .crowd_solve = crowd_solve,
 };

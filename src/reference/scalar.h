@@ -39,6 +39,11 @@ static inline phx_vec3 rotate3(phx_quat q, phx_vec3 v) {
     return add3(v, add3(s, s));
 }
 
+/* X if |axis.x| <= |axis.y|, else Y: never near the axis */
+static inline phx_vec3 spare_direction(phx_vec3 axis) {
+    return fabsf(axis.x) <= fabsf(axis.y) ? vec3(1.0f, 0.0f, 0.0f) : vec3(0.0f, 1.0f, 0.0f);
+}
+
 /* |x| <= 8192 */
 static inline void sincos1(float x, float *sine, float *cosine) {
     const int32_t quadrant = (int32_t)(x * 0.636619772367581f + copysignf(0.5f, x));

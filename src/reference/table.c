@@ -7,4 +7,7 @@ const struct phx_backend phx_table_reference = {
     .two_bone_blocks = phx_reference_two_bone_blocks,
     .two_bone_job = phx_reference_two_bone_job,
     .limit_apply = phx_reference_limit_apply,
+    .forward_kinematics = phx_reference_forward_kinematics,
+    .crowd_prepare = phx_reference_crowd_prepare,
+    .crowd_solve = phx_reference_crowd_solve,
 };

@@ -2,23 +2,8 @@
  * The lanes' twin is kernel/two_bone.inl; the method is described in phalanx/two_bone.h. */
 #include "reference.h"
 #include "scalar.h"
+#include "memory.h"
 #include <float.h>
-
-typedef struct leg_in {
-    phx_vec3 thigh, shin, delta, pole, previous, rest_bend;
-    float weight, pole_weight;
-    phx_quat tip_from, tip_to;
-} leg_in;
-
-typedef struct leg_out {
-    phx_quat root_rotation, mid_rotation, tip_rotation;
-    phx_vec3 bend, upper, lower;
-    float residual, stretch;
-    uint32_t flags;
-    int ok, moved;
-} leg_out;
-
-static phx_vec3 spare_direction(phx_vec3 axis) { return fabsf(axis.x) <= fabsf(axis.y) ? vec3(1.0f, 0.0f, 0.0f) : vec3(0.0f, 1.0f, 0.0f); }
 
 /* hint less its part along the axis; false where too little remains */
 static int take_hint(phx_vec3 hint, phx_vec3 axis, float tolerance_squared, phx_vec3 *chosen) {
@@ -28,7 +13,7 @@ static int take_hint(phx_vec3 hint, phx_vec3 axis, float tolerance_squared, phx_
     return 1;
 }
 
-static phx_vec3 fallback_hint(const leg_in *in, phx_vec3 axis, phx_vec3 chord, phx_vec3 pose_normal, int pose_usable, float tolerance_squared) {
+static phx_vec3 fallback_hint(const phx_leg_in *in, phx_vec3 axis, phx_vec3 chord, phx_vec3 pose_normal, int pose_usable, float tolerance_squared) {
     phx_vec3 chosen;
     if (take_hint(in->previous, axis, tolerance_squared, &chosen)) return chosen;
     if (pose_usable && take_hint(cross3(pose_normal, chord), axis, tolerance_squared, &chosen)) return chosen;
@@ -38,8 +23,8 @@ static phx_vec3 fallback_hint(const leg_in *in, phx_vec3 axis, phx_vec3 chord, p
 
 static phx_vec3 unit_bend(phx_vec3 bend, phx_vec3 axis) { return reject3(scale3(bend, 1.0f / length3(bend)), axis); }
 
-static leg_out as_animated(const leg_in *in, float length) {
-    leg_out out;
+static phx_leg_out as_animated(const phx_leg_in *in, float length) {
+    phx_leg_out out;
     const phx_vec3 chord = add3(in->thigh, in->shin);
     out.root_rotation = out.mid_rotation = out.tip_rotation = quat_identity();
     out.bend = in->previous, out.upper = in->thigh, out.lower = in->shin;
@@ -50,9 +35,9 @@ static leg_out as_animated(const leg_in *in, float length) {
     return out;
 }
 
-static leg_out solve_leg(const phx_two_bone_setup *setup, const leg_in *in) {
+phx_leg_out phx_reference_leg(const phx_two_bone_setup *setup, const phx_leg_in *in) {
     const float tolerance_squared = setup->direction_tolerance_squared;
-    leg_out out;
+    phx_leg_out out;
     uint32_t flags = 0;
 
     /* lengths */
@@ -202,15 +187,8 @@ static leg_out solve_leg(const phx_two_bone_setup *setup, const leg_in *in) {
     return out;
 }
 
-static phx_vec3 row3(const phx_rows3 *rows, uint32_t lane) { return vec3(rows->x[lane], rows->y[lane], rows->z[lane]); }
-static phx_quat row4(const phx_rows4 *rows, uint32_t lane) { return quat(rows->x[lane], rows->y[lane], rows->z[lane], rows->w[lane]); }
-static void set_row3(phx_rows3 *rows, uint32_t lane, phx_vec3 a) { rows->x[lane] = a.x, rows->y[lane] = a.y, rows->z[lane] = a.z; }
-static void set_row4(phx_rows4 *rows, uint32_t lane, phx_quat a) {
-    rows->x[lane] = a.x, rows->y[lane] = a.y, rows->z[lane] = a.z, rows->w[lane] = a.w;
-}
-
-static leg_in plain_leg(phx_vec3 root, phx_vec3 mid, phx_vec3 tip, phx_vec3 target, phx_vec3 pole, phx_vec3 previous) {
-    leg_in in;
+static phx_leg_in plain_leg(phx_vec3 root, phx_vec3 mid, phx_vec3 tip, phx_vec3 target, phx_vec3 pole, phx_vec3 previous) {
+    phx_leg_in in;
     in.thigh = sub3(mid, root), in.shin = sub3(tip, mid), in.delta = sub3(target, root);
     in.pole = pole, in.previous = previous, in.rest_bend = vec3(0.0f, 0.0f, 0.0f);
     in.weight = 1.0f, in.pole_weight = 1.0f;
@@ -224,13 +202,13 @@ void phx_reference_two_bone_blocks(const phx_two_bone_setup *setup, phx_two_bone
         phx_two_bone_extra *extra = extras ? extras + k : NULL;
         for (uint32_t lane = 0; lane < PHX_BLOCK_LANES; ++lane) {
             const phx_vec3 root = row3(&block->root, lane), mid = row3(&block->mid, lane), tip = row3(&block->tip, lane);
-            leg_in in = plain_leg(root, mid, tip, row3(&block->target, lane), row3(&block->pole, lane), row3(&block->bend, lane));
+            phx_leg_in in = plain_leg(root, mid, tip, row3(&block->target, lane), row3(&block->pole, lane), row3(&block->bend, lane));
             if (extra) {
                 in.rest_bend = row3(&extra->rest_bend, lane);
                 in.weight = extra->weight.v[lane], in.pole_weight = extra->pole_weight.v[lane];
                 in.tip_from = row4(&extra->tip_from, lane), in.tip_to = row4(&extra->tip_to, lane);
             }
-            const leg_out out = solve_leg(setup, &in);
+            const phx_leg_out out = phx_reference_leg(setup, &in);
             set_row4(&block->root_rotation, lane, out.root_rotation);
             set_row4(&block->mid_rotation, lane, out.mid_rotation);
             set_row3(&block->bend, lane, out.bend);
@@ -247,29 +225,12 @@ void phx_reference_two_bone_blocks(const phx_two_bone_setup *setup, phx_two_bone
     }
 }
 
-/* element `index` of a view, or the default where the view is absent; any alignment */
-#define READER(name, type)                                                                                                                 \
-    static type name(phx_view view, size_t index, type fallback) {                                                                         \
-        if (view.data) memcpy(&fallback, (const char *)view.data + index * view.stride, sizeof fallback);                                  \
-        return fallback;                                                                                                                   \
-    }
-READER(read1, float)
-READER(read3, phx_vec3)
-READER(read4, phx_quat)
-#undef READER
-static void write_out(phx_view view, size_t index, const void *value, size_t size) {
-    if (view.data) memcpy((char *)view.data + index * view.stride, value, size);
-}
-static void write1(phx_view view, size_t index, float value) { write_out(view, index, &value, sizeof value); }
-static void write3(phx_view view, size_t index, phx_vec3 value) { write_out(view, index, &value, sizeof value); }
-static void write4(phx_view view, size_t index, phx_quat value) { write_out(view, index, &value, sizeof value); }
-
 void phx_reference_two_bone_job(const phx_two_bone_setup *setup, const phx_two_bone_job *job, size_t first, size_t count) {
     const phx_vec3 none = vec3(0.0f, 0.0f, 0.0f);
     const phx_quat identity = quat_identity();
     for (size_t i = first; i < first + count; ++i) {
         const phx_vec3 root = read3(job->root, i, none), mid = read3(job->mid, i, none), tip = read3(job->tip, i, none);
-        leg_in in = plain_leg(root, mid, tip, read3(job->target, i, none), read3(job->pole, i, none), read3(job->bend, i, none));
+        phx_leg_in in = plain_leg(root, mid, tip, read3(job->target, i, none), read3(job->pole, i, none), read3(job->bend, i, none));
         in.rest_bend = read3(job->rest_bend, i, none);
         in.weight = read1(job->weight, i, 1.0f), in.pole_weight = read1(job->pole_weight, i, 1.0f);
         const phx_quat parent = read4(job->parent_rotation, i, identity), root_local = read4(job->root_local, i, identity);
@@ -279,7 +240,7 @@ void phx_reference_two_bone_job(const phx_two_bone_setup *setup, const phx_two_b
         if (locals) root_world = mul4(parent, root_local), mid_world = mul4(root_world, mid_local), tip_world = mul4(mid_world, tip_local);
         if (job->target_rotation.data) in.tip_from = tip_world, in.tip_to = read4(job->target_rotation, i, identity);
 
-        const leg_out out = solve_leg(setup, &in);
+        const phx_leg_out out = phx_reference_leg(setup, &in);
 
         const phx_vec3 elbow = add3(root, out.upper);
         const phx_result result = {out.residual, out.ok ? 1u : 0u, out.flags};

@@ -1,0 +1,408 @@
+/* Crowds: memory, validation, and the slicing of a frame into one backend call a tile. Implements phalanx/crowd.h; the work
+ * itself is in kernel/crowd.inl. */
+#include "../backend/ops.h"
+#include "../api/report.h"
+#include "../reference/scalar.h"
+#include <stdlib.h>
+
+enum { GROUPS = PHX_TILE_CHARACTERS / PHX_BLOCK_LANES };
+
+struct phx_crowd {
+    const phx_backend *backend;
+    phx_allocator allocator;
+    void *memory;
+    size_t size;
+    uint32_t capacity, tiles, workspaces;
+    int per_tile;
+    phx_crowd_setup setup;
+    phx_character_state *characters; /* [tile * GROUPS + group] */
+    phx_leg_state *legs;             /* [(tile * GROUPS + group) * legs + leg] */
+    /* workspaces: GROUPS entries (times slots, legs, rays) each */
+    phx_rows4 *root_rotation;
+    phx_rows3 *root_position;
+    phx_rows1 *good;
+    phx_joint_rows *joints;
+    phx_rows3 *scales;
+    phx_foot_rows *feet;
+    phx_ray_block *rays;
+};
+
+static const float pi = 3.14159274101257f;
+
+phx_crowd_params phx_crowd_params_default(void) {
+    phx_crowd_params params;
+    params.step_up = 0.5f, params.step_down = 0.5f;
+    params.max_slope = 1.04719755f, params.max_foot_tilt = 0.69813170f;
+    params.max_pelvis_drop = 0.5f, params.max_pelvis_rise = 0.1f;
+    params.pelvis_speed = 1.5f;
+    params.pelvis_half_life = 0.03f, params.ground_half_life = 0.05f, params.tilt_half_life = 0.05f, params.weight_half_life = 0.1f;
+    params.hold_seconds = 0.1f;
+    params.contact_height = 0.02f, params.swing_height = 0.12f, params.plant_height = 0.04f;
+    params.max_extension = 0.9995f, params.soft_start = 1.0f;
+    return params;
+}
+
+phx_crowd_def phx_crowd_def_default(void) {
+    phx_crowd_def def;
+    memset(&def, 0, sizeof def);
+    def.pelvis = PHX_NO_JOINT;
+    for (int leg = 0; leg < PHX_MAX_LEGS; ++leg) def.legs[leg].ball = PHX_NO_JOINT;
+    def.up = vec3(0.0f, 1.0f, 0.0f);
+    def.unit = 1.0f;
+    def.params = phx_crowd_params_default();
+    return def;
+}
+
+static phx_vec3 apart(phx_vec3 point, phx_vec3 up, float height) { return scale3(up, height - dot3(point, up)); }
+
+phx_status phx_leg_measure(phx_leg *leg, const phx_vec3 *positions, const phx_quat *rotations, phx_vec3 up, float ground_height,
+                           const phx_vec3 *forward, phx_report *report) {
+    if (!leg) return phx_reject(report, PHX_ERROR_NULL, "leg: 'leg' is NULL");
+    if (!positions) return phx_reject(report, PHX_ERROR_NULL, "leg: 'positions' is NULL");
+    if (!rotations) return phx_reject(report, PHX_ERROR_NULL, "leg: 'rotations' is NULL");
+    const float norm = dot3(up, up);
+    if (!(0.99f < norm && norm < 1.01f)) return phx_reject(report, PHX_ERROR_VALUE, "leg: 'up' has length %g, not 1", (double)sqrtf(norm));
+    const phx_vec3 hip = positions[leg->hip], knee = positions[leg->knee], ankle = positions[leg->ankle];
+    const uint16_t ball = leg->ball == PHX_NO_JOINT ? leg->ankle : leg->ball;
+    leg->heel_offset = rotate3(conjugate4(rotations[leg->ankle]), apart(ankle, up, ground_height));
+    leg->ball_offset = rotate3(conjugate4(rotations[ball]), apart(positions[ball], up, ground_height));
+    const phx_vec3 thigh = sub3(knee, hip), shin = sub3(ankle, knee), normal = cross3(shin, thigh), chord = add3(thigh, shin);
+    const float squares = dot3(thigh, thigh) * dot3(shin, shin);
+    phx_vec3 bend;
+    if (forward) bend = *forward;
+    else if (dot3(normal, normal) > 3e-4f * squares) bend = cross3(normal, chord); /* more than a degree */
+    else return phx_accept(report);
+    const float length = length3(bend);
+    if (!(length > 0.0f && length < 1e18f)) return phx_reject(report, PHX_ERROR_VALUE, "leg: 'forward' has no direction");
+    leg->knee_forward = rotate3(conjugate4(rotations[leg->hip]), scale3(bend, 1.0f / length));
+    return phx_accept(report);
+}
+
+static int is_below(const phx_skeleton *skeleton, uint16_t joint, uint16_t above) {
+    for (; joint != PHX_NO_JOINT; joint = skeleton->parents[joint])
+        if (joint == above) return 1;
+    return 0;
+}
+
+static int finite3(phx_vec3 a) { return dot3(a, a) < 1e30f; }
+
+static phx_status check_def(const phx_crowd_def *def, phx_report *report) {
+    static const char name[] = "crowd definition";
+    if (!def) return phx_reject(report, PHX_ERROR_NULL, "%s: 'def' is NULL", name);
+    const phx_status status = phx_skeleton_validate(&def->skeleton, report);
+    if (status) return status;
+    if (def->capacity == 0 || def->capacity > 16777216u)
+        return phx_reject(report, PHX_ERROR_COUNT, "%s: 'capacity' is %u, outside [1, 16777216]", name, def->capacity);
+    if (def->leg_count == 0 || def->leg_count > PHX_MAX_LEGS)
+        return phx_reject(report, PHX_ERROR_COUNT, "%s: 'leg_count' is %u, outside [1, %d]", name, def->leg_count, PHX_MAX_LEGS);
+    const float norm = dot3(def->up, def->up);
+    if (!(0.999f < norm && norm < 1.001f)) return phx_reject(report, PHX_ERROR_VALUE, "%s: 'up' has length %g, not 1", name, (double)sqrtf(norm));
+    if (phx_check_range(name, "unit", def->unit, 1e-6f, 1e6f, report)) return PHX_ERROR_VALUE;
+    const uint32_t joints = def->skeleton.joint_count;
+    if (def->pelvis != PHX_NO_JOINT && def->pelvis >= joints)
+        return phx_reject(report, PHX_ERROR_COUNT, "%s: 'pelvis' is joint %u, the skeleton has %u", name, def->pelvis, joints);
+    for (uint32_t i = 0; i < def->leg_count; ++i) {
+        const phx_leg *leg = def->legs + i;
+        const struct {
+            const char *name;
+            uint16_t joint, above;
+        } chain[] = {{"hip", leg->hip, PHX_NO_JOINT}, {"knee", leg->knee, leg->hip}, {"ankle", leg->ankle, leg->knee}, {"ball", leg->ball, leg->ankle}};
+        for (uint32_t k = 0; k < 4; ++k) {
+            if (k == 3 && leg->ball == PHX_NO_JOINT) break;
+            if (chain[k].joint >= joints)
+                return phx_reject(report, PHX_ERROR_COUNT, "%s: 'legs[%u].%s' is joint %u, the skeleton has %u", name, i, chain[k].name, chain[k].joint, joints);
+            if (k > 0 && (chain[k].joint == chain[k].above || !is_below(&def->skeleton, chain[k].joint, chain[k].above)))
+                return phx_reject(report, PHX_ERROR_HIERARCHY, "%s: 'legs[%u].%s' is joint %u, which is not below the %s, joint %u", name, i, chain[k].name,
+                                  chain[k].joint, chain[k - 1].name, chain[k].above);
+        }
+        if (def->pelvis != PHX_NO_JOINT && !is_below(&def->skeleton, leg->hip, def->pelvis))
+            return phx_reject(report, PHX_ERROR_HIERARCHY, "%s: 'legs[%u].hip' is joint %u, which is not below the pelvis, joint %u", name, i, leg->hip, def->pelvis);
+        for (uint32_t k = 0; k < i; ++k) {
+            const phx_leg *other = def->legs + k;
+            if (leg->hip == other->hip || leg->knee == other->knee || leg->ankle == other->ankle)
+                return phx_reject(report, PHX_ERROR_HIERARCHY, "%s: 'legs[%u]' and 'legs[%u]' share a joint", name, k, i);
+        }
+        if (!finite3(leg->heel_offset) || !finite3(leg->ball_offset) || !finite3(leg->knee_forward))
+            return phx_reject(report, PHX_ERROR_VALUE, "%s: 'legs[%u]' has an offset or direction that is not finite", name, i);
+        if (phx_check_range(name, "max_bend", leg->max_bend, 0.0f, pi, report) || phx_check_range(name, "min_bend", leg->min_bend, 0.0f, leg->max_bend, report))
+            return PHX_ERROR_VALUE;
+    }
+    const phx_crowd_params *p = &def->params;
+    const struct {
+        const char *name;
+        float value, low, high;
+    } ranges[] = {
+        {"step_up", p->step_up, 1e-3f, 1e3f}, {"step_down", p->step_down, 1e-3f, 1e3f}, {"max_slope", p->max_slope, 0.01f, 1.55f},
+        {"max_foot_tilt", p->max_foot_tilt, 0.0f, 1.5f}, {"max_pelvis_drop", p->max_pelvis_drop, 0.0f, 1e3f},
+        {"max_pelvis_rise", p->max_pelvis_rise, 0.0f, 1e3f}, {"pelvis_speed", p->pelvis_speed, 0.0f, 1e6f},
+        {"pelvis_half_life", p->pelvis_half_life, 0.0f, 1e6f}, {"ground_half_life", p->ground_half_life, 0.0f, 1e6f},
+        {"tilt_half_life", p->tilt_half_life, 0.0f, 1e6f}, {"weight_half_life", p->weight_half_life, 0.0f, 1e6f},
+        {"hold_seconds", p->hold_seconds, 0.0f, 1e6f}, {"contact_height", p->contact_height, 0.0f, 1e3f},
+        {"swing_height", p->swing_height, 1e-4f, 1e3f}, {"plant_height", p->plant_height, 0.0f, 1e3f},
+        {"max_extension", p->max_extension, 0.5f, 1.0f}, {"soft_start", p->soft_start, 0.5f, 1.0f},
+    };
+    for (size_t k = 0; k < sizeof ranges / sizeof *ranges; ++k)
+        if (phx_check_range("crowd params", ranges[k].name, ranges[k].value, ranges[k].low, ranges[k].high, report)) return PHX_ERROR_VALUE;
+    if (p->swing_height <= p->contact_height)
+        return phx_reject(report, PHX_ERROR_VALUE, "crowd params: 'swing_height' is %g, not above 'contact_height' %g", (double)p->swing_height, (double)p->contact_height);
+    if (!!def->allocator.allocate != !!def->allocator.release)
+        return phx_reject(report, PHX_ERROR_NULL, "%s: 'allocator' has only one of allocate and release", name);
+    return PHX_OK;
+}
+
+static void prepare_setup(const phx_crowd_def *def, const uint16_t *slots, phx_crowd_setup *setup) {
+    const phx_crowd_params *p = &def->params;
+    const float per_metre = 1.0f / def->unit;
+    float unused;
+    setup->leg_count = def->leg_count;
+    setup->up = def->up;
+    setup->scaled = def->scaled;
+    for (uint32_t i = 0; i < def->leg_count; ++i) {
+        const phx_leg *leg = def->legs + i;
+        phx_leg_setup *out = setup->legs + i;
+        out->hip = slots[leg->hip], out->knee = slots[leg->knee], out->ankle = slots[leg->ankle];
+        out->ball = leg->ball == PHX_NO_JOINT ? out->ankle : slots[leg->ball];
+        out->hip_parent = setup->plan.parents[out->hip], out->knee_parent = setup->plan.parents[out->knee];
+        out->ankle_parent = setup->plan.parents[out->ankle];
+        out->hip_joint = leg->hip, out->knee_joint = leg->knee, out->ankle_joint = leg->ankle;
+        out->heel_offset = leg->heel_offset, out->ball_offset = leg->ball_offset, out->knee_forward = leg->knee_forward;
+        out->limits = leg->max_bend > 0.0f;
+        sincos1(leg->min_bend, &unused, &out->cos_min_bend);
+        sincos1(leg->max_bend, &unused, &out->cos_max_bend);
+    }
+    setup->pelvis_joint = def->pelvis;
+    setup->pelvis_slot = def->pelvis == PHX_NO_JOINT ? PHX_NO_JOINT : slots[def->pelvis];
+    setup->pelvis_parent = def->pelvis == PHX_NO_JOINT ? PHX_NO_JOINT : setup->plan.parents[setup->pelvis_slot];
+    setup->step_up = p->step_up * per_metre;
+    setup->ray_length = (p->step_up + p->step_down) * per_metre;
+    sincos1(p->max_slope, &unused, &setup->cos_max_slope);
+    sincos1(p->max_foot_tilt, &setup->sin_max_tilt, &setup->cos_max_tilt);
+    setup->max_pelvis_drop = p->max_pelvis_drop * per_metre, setup->max_pelvis_rise = p->max_pelvis_rise * per_metre;
+    setup->pelvis_speed = p->pelvis_speed * per_metre;
+    setup->pelvis_half_life = p->pelvis_half_life, setup->ground_half_life = p->ground_half_life;
+    setup->tilt_half_life = p->tilt_half_life, setup->weight_half_life = p->weight_half_life;
+    setup->hold_seconds = p->hold_seconds;
+    setup->contact_height = p->contact_height * per_metre, setup->swing_height = p->swing_height * per_metre;
+    setup->inverse_swing_range = 1.0f / (setup->swing_height - setup->contact_height);
+    setup->plant_height = p->plant_height * per_metre;
+    setup->max_extension = p->max_extension, setup->soft_start = p->soft_start;
+}
+
+static void *default_allocate(void *context, size_t size, size_t alignment) {
+    (void)context;
+    return aligned_alloc(alignment, size);
+}
+static void default_release(void *context, void *memory) {
+    (void)context;
+    free(memory);
+}
+
+/* Hands out 64-byte aligned pieces of one allocation; with base NULL it only measures. */
+typedef struct arena {
+    char *base;
+    size_t used;
+} arena;
+static void *take(arena *a, size_t size) {
+    void *piece = a->base ? a->base + a->used : NULL;
+    a->used += (size + 63) / 64 * 64;
+    return piece;
+}
+
+static phx_crowd *lay_out(arena *a, const phx_crowd_def *def, uint32_t slot_count, uint16_t **joints, uint16_t **parents) {
+    const size_t tiles = (def->capacity + PHX_TILE_CHARACTERS - 1) / PHX_TILE_CHARACTERS;
+    const size_t workspaces = def->workspaces ? def->workspaces : tiles, legs = def->leg_count;
+    phx_crowd *crowd = take(a, sizeof *crowd);
+    *joints = take(a, slot_count * sizeof **joints);
+    *parents = take(a, slot_count * sizeof **parents);
+    phx_character_state *characters = take(a, tiles * GROUPS * sizeof *characters);
+    phx_leg_state *leg_states = take(a, tiles * GROUPS * legs * sizeof *leg_states);
+    phx_rows4 *root_rotation = take(a, workspaces * GROUPS * sizeof *root_rotation);
+    phx_rows3 *root_position = take(a, workspaces * GROUPS * sizeof *root_position);
+    phx_rows1 *good = take(a, workspaces * GROUPS * sizeof *good);
+    phx_joint_rows *joint_rows = take(a, workspaces * GROUPS * slot_count * sizeof *joint_rows);
+    phx_rows3 *scales = def->scaled ? take(a, workspaces * GROUPS * slot_count * sizeof *scales) : NULL;
+    phx_foot_rows *feet = take(a, workspaces * GROUPS * legs * sizeof *feet);
+    phx_ray_block *rays = take(a, workspaces * GROUPS * legs * 2 * sizeof *rays);
+    if (!crowd) return NULL;
+    crowd->tiles = (uint32_t)tiles, crowd->workspaces = (uint32_t)workspaces, crowd->per_tile = def->workspaces == 0;
+    crowd->characters = characters, crowd->legs = leg_states, crowd->root_rotation = root_rotation, crowd->root_position = root_position;
+    crowd->good = good, crowd->joints = joint_rows, crowd->scales = scales, crowd->feet = feet, crowd->rays = rays;
+    return crowd;
+}
+
+phx_crowd *phx_crowd_create(const phx_crowd_def *def, phx_report *report) {
+    if (check_def(def, report)) return NULL;
+    phx_allocator allocator = def->allocator;
+    if (!allocator.allocate) allocator.allocate = default_allocate, allocator.release = default_release;
+
+    /* the plan is made in a scratch of the skeleton's size, then copied into the crowd */
+    const size_t joint_count = def->skeleton.joint_count;
+    const size_t scratch_size = (3 * joint_count * sizeof(uint16_t) + 63) / 64 * 64;
+    uint16_t *scratch = allocator.allocate(allocator.context, scratch_size, 64);
+    if (!scratch) {
+        phx_reject(report, PHX_ERROR_MEMORY, "crowd: no memory for a plan of %zu joints", joint_count);
+        return NULL;
+    }
+    uint16_t *slots = scratch + 2 * joint_count, wanted[PHX_MAX_LEGS * 2 + 1];
+    uint32_t wanted_count = 0;
+    for (uint32_t i = 0; i < def->leg_count; ++i) {
+        wanted[wanted_count++] = def->legs[i].ankle;
+        if (def->legs[i].ball != PHX_NO_JOINT) wanted[wanted_count++] = def->legs[i].ball;
+    }
+    if (def->pelvis != PHX_NO_JOINT) wanted[wanted_count++] = def->pelvis;
+    phx_walk_plan plan;
+    phx_plan_walk(&def->skeleton, wanted, wanted_count, scratch, scratch + joint_count, slots, &plan);
+
+    arena measure = {NULL, 0};
+    uint16_t *joints, *parents;
+    lay_out(&measure, def, plan.count, &joints, &parents);
+    void *memory = allocator.allocate(allocator.context, measure.used, 64);
+    if (!memory) {
+        allocator.release(allocator.context, scratch);
+        phx_reject(report, PHX_ERROR_MEMORY, "crowd: no memory for %u characters (%zu bytes)", def->capacity, measure.used);
+        return NULL;
+    }
+    memset(memory, 0, measure.used);
+    arena real = {memory, 0};
+    phx_crowd *crowd = lay_out(&real, def, plan.count, &joints, &parents);
+    memcpy(joints, plan.joints, plan.count * sizeof *joints);
+    memcpy(parents, plan.parents, plan.count * sizeof *parents);
+    crowd->backend = def->backend ? def->backend : phx_backend_best();
+    crowd->allocator = allocator;
+    crowd->memory = memory, crowd->size = measure.used;
+    crowd->capacity = def->capacity;
+    crowd->setup.plan.count = plan.count, crowd->setup.plan.joints = joints, crowd->setup.plan.parents = parents;
+    prepare_setup(def, slots, &crowd->setup);
+    allocator.release(allocator.context, scratch);
+
+    /* what never changes in a ray is written once */
+    const size_t blocks = (size_t)crowd->workspaces * GROUPS * def->leg_count * 2;
+    for (size_t b = 0; b < blocks; ++b) {
+        phx_ray_block *ray = crowd->rays + b;
+        for (int lane = 0; lane < PHX_BLOCK_LANES; ++lane) {
+            ray->dir_x[lane] = -def->up.x, ray->dir_y[lane] = -def->up.y, ray->dir_z[lane] = -def->up.z;
+            ray->mask[lane] = 0xFFFFFFFFu, ray->geomID[lane] = ray->instID[lane] = PHX_NO_HIT;
+        }
+    }
+    phx_accept(report);
+    return crowd;
+}
+
+void phx_crowd_destroy(phx_crowd *crowd) {
+    if (!crowd) return;
+    const phx_allocator allocator = crowd->allocator;
+    allocator.release(allocator.context, crowd->memory);
+}
+
+size_t phx_crowd_memory(const phx_crowd *crowd) { return crowd ? crowd->size : 0; }
+const phx_backend *phx_crowd_backend(const phx_crowd *crowd) { return crowd ? crowd->backend : NULL; }
+
+const uint16_t *phx_crowd_joints(const phx_crowd *crowd, uint32_t *count) {
+    if (count) *count = crowd ? crowd->setup.plan.count : 0;
+    return crowd ? crowd->setup.plan.joints : NULL;
+}
+
+uint32_t phx_crowd_tiles(const phx_crowd *crowd) { return crowd ? crowd->tiles : 0; }
+uint32_t phx_crowd_frame_tiles(const phx_crowd *crowd, const phx_crowd_frame *frame) {
+    if (!crowd || !frame) return 0;
+    const uint32_t count = frame->count < crowd->capacity ? frame->count : crowd->capacity;
+    return (count + PHX_TILE_CHARACTERS - 1) / PHX_TILE_CHARACTERS;
+}
+
+phx_status phx_crowd_validate(const phx_crowd *crowd, const phx_crowd_frame *frame, phx_report *report) {
+    static const char name[] = "crowd frame";
+    if (!crowd) return phx_reject(report, PHX_ERROR_NULL, "%s: 'crowd' is NULL", name);
+    if (!frame) return phx_reject(report, PHX_ERROR_NULL, "%s: 'frame' is NULL", name);
+    if (frame->count > crowd->capacity)
+        return phx_reject(report, PHX_ERROR_COUNT, "%s: 'count' is %u, the capacity is %u", name, frame->count, crowd->capacity);
+    if (!crowd->per_tile && frame->worker >= crowd->workspaces)
+        return phx_reject(report, PHX_ERROR_COUNT, "%s: 'worker' is %u, the crowd has %u workspaces", name, frame->worker, crowd->workspaces);
+    if (frame->count == 0) return phx_accept(report);
+    const phx_status status = phx_check_poses(name, &frame->poses, crowd->setup.scaled, report);
+    if (status) return status;
+    const phx_field fields[] = {
+        {"root_position", &frame->root_position, 12, 0, 0},
+        {"root_rotation", &frame->root_rotation, 16, 0, 0},
+        {"weight", &frame->weight, 4, 0, 0},
+        {"flags", &frame->flags, 4, 0, 0},
+        {"support", &frame->support, 4 * (size_t)crowd->setup.leg_count, 0, 0},
+    };
+    const phx_status checked = phx_check_fields(name, fields, sizeof fields / sizeof *fields, report);
+    return checked ? checked : phx_accept(report);
+}
+
+/* share of the old value that stays after dt: 2^(-dt / half-life) */
+static float keep(float dt, float half_life) {
+    if (dt <= 0.0f) return 1.0f;
+    if (half_life <= 0.0f) return 0.0f;
+    return exp2_1(-dt / half_life);
+}
+
+static phx_crowd_task task_of(phx_crowd *crowd, const phx_crowd_frame *frame, uint32_t tile) {
+    const phx_crowd_setup *setup = &crowd->setup;
+    const size_t workspace = (crowd->per_tile ? tile : frame->worker) * (size_t)GROUPS, state = tile * (size_t)GROUPS;
+    const float dt = frame->dt > 0.0f ? min1(frame->dt, 1e6f) : 0.0f; /* NaN and negative: 0 */
+    phx_crowd_task task;
+    task.setup = setup, task.frame = frame;
+    task.step.dt = dt;
+    task.step.pelvis_keep = keep(dt, setup->pelvis_half_life), task.step.ground_keep = keep(dt, setup->ground_half_life);
+    task.step.tilt_keep = keep(dt, setup->tilt_half_life), task.step.weight_keep = keep(dt, setup->weight_half_life);
+    task.step.pelvis_travel = setup->pelvis_speed * dt;
+    task.first = tile * PHX_TILE_CHARACTERS;
+    task.count = frame->count - task.first < PHX_TILE_CHARACTERS ? frame->count - task.first : PHX_TILE_CHARACTERS;
+    task.root_rotation = crowd->root_rotation + workspace, task.root_position = crowd->root_position + workspace;
+    task.good = crowd->good + workspace;
+    task.joints = crowd->joints + workspace * setup->plan.count;
+    task.scales = crowd->scales ? crowd->scales + workspace * setup->plan.count : NULL;
+    task.feet = crowd->feet + workspace * setup->leg_count;
+    task.rays = crowd->rays + workspace * setup->leg_count * 2;
+    task.characters = crowd->characters + state;
+    task.legs = crowd->legs + state * setup->leg_count;
+    return task;
+}
+
+phx_ray_blocks phx_crowd_prepare(phx_crowd *crowd, const phx_crowd_frame *frame, uint32_t tile) {
+    phx_ray_blocks rays;
+    memset(&rays, 0, sizeof rays);
+    if (phx_crowd_validate(crowd, frame, NULL) || tile >= phx_crowd_frame_tiles(crowd, frame)) return rays;
+    const phx_crowd_task task = task_of(crowd, frame, tile);
+    crowd->backend->crowd_prepare(&task);
+    const uint32_t groups = (task.count + PHX_BLOCK_LANES - 1) / PHX_BLOCK_LANES;
+    rays.blocks = task.rays, rays.count = groups * crowd->setup.leg_count * 2;
+    rays.first_character = task.first, rays.characters = task.count, rays.legs = crowd->setup.leg_count;
+    for (uint32_t group = 0; group < groups; ++group) {
+        const uint32_t left = task.count - group * PHX_BLOCK_LANES;
+        rays.active[group] = left >= PHX_BLOCK_LANES ? 0xFFFFu : (uint16_t)((1u << left) - 1);
+    }
+    return rays;
+}
+
+phx_status phx_crowd_solve(phx_crowd *crowd, const phx_crowd_frame *frame, uint32_t tile) {
+    const phx_status status = phx_crowd_validate(crowd, frame, NULL);
+    if (status) return status;
+    if (tile >= phx_crowd_frame_tiles(crowd, frame)) return PHX_ERROR_COUNT;
+    const phx_crowd_task task = task_of(crowd, frame, tile);
+    crowd->backend->crowd_solve(&task);
+    return PHX_OK;
+}
+
+phx_status phx_crowd_foot(const phx_crowd *crowd, uint32_t character, uint32_t leg, phx_foot_info *info) {
+    if (!crowd || !info) return PHX_ERROR_NULL;
+    if (character >= crowd->capacity || leg >= crowd->setup.leg_count) return PHX_ERROR_COUNT;
+    const uint32_t group = character / PHX_BLOCK_LANES, lane = character % PHX_BLOCK_LANES;
+    const phx_leg_state *state = crowd->legs + group * crowd->setup.leg_count + leg;
+    const phx_rows3 *root = &crowd->characters[group].root;
+    const phx_vec3 at = vec3(root->x[lane], root->y[lane], root->z[lane]);
+    info->ground_point = add3(at, vec3(state->point.x[lane], state->point.y[lane], state->point.z[lane]));
+    info->ground_normal = vec3(state->normal.x[lane], state->normal.y[lane], state->normal.z[lane]);
+    info->target = add3(at, vec3(state->target.x[lane], state->target.y[lane], state->target.z[lane]));
+    info->bend = vec3(state->bend.x[lane], state->bend.y[lane], state->bend.z[lane]);
+    info->weight = state->weight.v[lane], info->support = state->support.v[lane], info->residual = state->residual.v[lane];
+    info->flags = state->flags.v[lane], info->body = state->body.v[lane];
+    return PHX_OK;
+}
+
+float phx_crowd_pelvis(const phx_crowd *crowd, uint32_t character) {
+    if (!crowd || character >= crowd->capacity) return 0.0f;
+    return crowd->characters[character / PHX_BLOCK_LANES].pelvis.v[character % PHX_BLOCK_LANES];
+}
