@@ -17,7 +17,7 @@ static void scatter_tail(phx_view view, size_t first, size_t count, size_t size,
     for (size_t k = 0; k < count; ++k) memcpy(element_out(view, first + k), scratch->bytes + k * size, size);
 }
 
-static inline lv3 pack3(phx_view view, size_t first, size_t count) {
+lane_inline lv3 pack3(phx_view view, size_t first, size_t count) {
     lv3 a;
     if (count >= LANES) {
         f_load3(element(view, first), view.stride, &a.x, &a.y, &a.z);
@@ -28,7 +28,7 @@ static inline lv3 pack3(phx_view view, size_t first, size_t count) {
     }
     return a;
 }
-static inline lq4 pack4(phx_view view, size_t first, size_t count) {
+lane_inline lq4 pack4(phx_view view, size_t first, size_t count) {
     lq4 a;
     if (count >= LANES) {
         f_load4(element(view, first), view.stride, &a.x, &a.y, &a.z, &a.w);
@@ -39,14 +39,14 @@ static inline lq4 pack4(phx_view view, size_t first, size_t count) {
     }
     return a;
 }
-static inline lf pack1(phx_view view, size_t first, size_t count) {
+lane_inline lf pack1(phx_view view, size_t first, size_t count) {
     if (count >= LANES) return f_load1(element(view, first), view.stride);
     pack_scratch scratch;
     gather_tail(view, first, count, 4, &scratch);
     return f_load1(scratch.bytes, 4);
 }
 
-static inline void unpack3(phx_view view, size_t first, size_t count, lv3 a) {
+lane_inline void unpack3(phx_view view, size_t first, size_t count, lv3 a) {
     if (count >= LANES) {
         f_store3(element_out(view, first), view.stride, a.x, a.y, a.z);
     } else {
@@ -55,7 +55,7 @@ static inline void unpack3(phx_view view, size_t first, size_t count, lv3 a) {
         scatter_tail(view, first, count, 12, &scratch);
     }
 }
-static inline void unpack4(phx_view view, size_t first, size_t count, lq4 a) {
+lane_inline void unpack4(phx_view view, size_t first, size_t count, lq4 a) {
     if (count >= LANES) {
         f_store4(element_out(view, first), view.stride, a.x, a.y, a.z, a.w);
     } else {
@@ -64,7 +64,7 @@ static inline void unpack4(phx_view view, size_t first, size_t count, lq4 a) {
         scatter_tail(view, first, count, 16, &scratch);
     }
 }
-static inline void unpack1(phx_view view, size_t first, size_t count, lf a) {
+lane_inline void unpack1(phx_view view, size_t first, size_t count, lf a) {
     if (count >= LANES) {
         f_store1(element_out(view, first), view.stride, a);
     } else {
@@ -74,6 +74,6 @@ static inline void unpack1(phx_view view, size_t first, size_t count, lf a) {
     }
 }
 /* phx_result: a float and two integers, moved as bits */
-static inline void unpack_result(phx_view view, size_t first, size_t count, lf residual, li iterations, li flags) {
+lane_inline void unpack_result(phx_view view, size_t first, size_t count, lf residual, li iterations, li flags) {
     unpack3(view, first, count, v3(residual, i_as_f(iterations), i_as_f(flags)));
 }

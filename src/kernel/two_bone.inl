@@ -22,13 +22,13 @@ typedef struct two_bone_out {
 } two_bone_out;
 
 /* X if |axis.x| <= |axis.y|, else Y: never near the axis */
-static inline lv3 spare_direction(lv3 axis) {
+lane_inline lv3 spare_direction(lv3 axis) {
     const lm use_x = f_le(f_abs(axis.x), f_abs(axis.y));
     return v3(f_keep(use_x, f_splat(1.0f)), f_select(use_x, f_splat(0.0f), f_splat(1.0f)), f_splat(0.0f));
 }
 
 /* Replaces *chosen by `hint` less its part along the axis, in lanes of `wanted` where enough remains; returns those lanes. */
-static inline lm take_hint(lm wanted, lv3 hint, lv3 axis, lf tolerance_squared, lv3 *chosen) {
+lane_inline lm take_hint(lm wanted, lv3 hint, lv3 axis, lf tolerance_squared, lv3 *chosen) {
     const lv3 rest = v3_reject(hint, axis);
     const lm usable = m_and(wanted, f_lt(f_mul(v3_dot(hint, hint), tolerance_squared), v3_dot(rest, rest)));
     *chosen = v3_select(usable, rest, *chosen);
@@ -36,21 +36,35 @@ static inline lm take_hint(lm wanted, lv3 hint, lv3 axis, lf tolerance_squared, 
 }
 
 /* The next usable hint after the pole, for lanes of `wanted`: previous bend, pose plane, rest bend, spare direction. */
-static inline void fallback_hint(const two_bone_in *in, int full, lv3 axis, lv3 chord, lv3 pose_normal, lm pose_usable, lf tolerance_squared,
-                                 lm wanted, lv3 *chosen) {
+lane_cold lv3 fallback_hint(lm wanted, lv3 chosen, lv3 previous, lv3 rest_bend, lv3 axis, lv3 chord, lv3 pose_normal, lm pose_usable,
+                            lf tolerance_squared) {
     lm open = wanted;
-    open = m_andnot(open, take_hint(open, in->previous, axis, tolerance_squared, chosen));
-    open = m_andnot(open, take_hint(m_and(open, pose_usable), v3_cross(pose_normal, chord), axis, tolerance_squared, chosen));
-    if (full) open = m_andnot(open, take_hint(open, in->rest_bend, axis, tolerance_squared, chosen));
-    *chosen = v3_select(open, v3_reject(spare_direction(axis), axis), *chosen);
+    open = m_andnot(open, take_hint(open, previous, axis, tolerance_squared, &chosen));
+    open = m_andnot(open, take_hint(m_and(open, pose_usable), v3_cross(pose_normal, chord), axis, tolerance_squared, &chosen));
+    open = m_andnot(open, take_hint(open, rest_bend, axis, tolerance_squared, &chosen));
+    return v3_select(open, v3_reject(spare_direction(axis), axis), chosen);
 }
 
 /* Unit, and once more freed from the axis: a short remainder of a long hint is mostly rounding. */
-static inline lv3 unit_bend(lv3 bend, lv3 axis) {
+lane_inline lv3 unit_bend(lv3 bend, lv3 axis) {
     return v3_reject(v3_scale(bend, f_div(f_splat(1.0f), v3_length(bend))), axis);
 }
 
-static inline two_bone_out two_bone_core(const phx_two_bone_setup *setup, const two_bone_in *in, const phx_twist twist, const int full) {
+/* Targets on the root: the axis is the animated one, or X where that is nothing either. */
+lane_cold lv3 axis_on_root(lm on_root, lv3 axis, lv3 chord, lf epsilon) {
+    const lf length = v3_length(chord);
+    const lv3 along_chord = v3_scale(chord, f_div(f_splat(1.0f), f_max(length, f_splat(1e-30f))));
+    return v3_select(on_root, v3_select(f_lt(epsilon, length), along_chord, v3_splat(1.0f, 0.0f, 0.0f)), axis);
+}
+
+/* The hinge of a straight or folded limb: what rest bend, or the spare direction, implies. */
+lane_cold lv3 implied_normal(lm pose_usable, lv3 normal, lv3 thigh, lv3 rest_bend, lf tolerance_squared) {
+    lv3 hint = v3_reject(spare_direction(thigh), thigh);
+    take_hint(m_not(pose_usable), rest_bend, thigh, tolerance_squared, &hint);
+    return v3_select(pose_usable, normal, v3_cross(thigh, unit_bend(hint, thigh)));
+}
+
+lane_inline two_bone_out two_bone_core(const phx_two_bone_setup *setup, const two_bone_in *in, const phx_twist twist, const int full) {
     const lf zero = f_splat(0.0f), one = f_splat(1.0f);
     const lf least_divisor = f_splat(1e-30f); /* keeps lanes that a mask will replace from dividing by nothing */
     const lf tolerance_squared = f_splat(setup->direction_tolerance_squared);
@@ -72,11 +86,7 @@ static inline two_bone_out two_bone_core(const phx_two_bone_setup *setup, const 
     /* axis from root to target */
     lv3 axis = v3_scale(in->delta, f_div(one, f_max(target_distance, least_divisor)));
     const lm on_root = f_le(target_distance, epsilon);
-    if (m_any(on_root)) {
-        const lf chord_length = v3_length(chord);
-        const lv3 reference = v3_select(f_lt(epsilon, chord_length), v3_scale(chord, f_div(one, f_max(chord_length, least_divisor))), v3_splat(1.0f, 0.0f, 0.0f));
-        axis = v3_select(on_root, reference, axis);
-    }
+    if (lane_rare(m_any(on_root))) axis = axis_on_root(on_root, axis, chord, epsilon);
 
     /* distance: soft reach, stretch, knee limits, then what a triangle allows */
     lf nearest = f_add(f_abs(f_sub(upper_length, lower_length)), epsilon), farthest = f_sub(length, epsilon);
@@ -121,8 +131,8 @@ static inline two_bone_out two_bone_core(const phx_two_bone_setup *setup, const 
     lv3 bend = v3_reject(in->pole, axis);
     const lf pole_squared = v3_dot(in->pole, in->pole);
     const lm pole_usable = f_lt(f_mul(pole_squared, tolerance_squared), v3_dot(bend, bend));
-    if (!m_all(pole_usable)) {
-        fallback_hint(in, full, axis, chord, pose_normal, pose_usable, tolerance_squared, m_not(pole_usable), &bend);
+    if (lane_rare(!m_all(pole_usable))) {
+        bend = fallback_hint(m_not(pole_usable), bend, in->previous, in->rest_bend, axis, chord, pose_normal, pose_usable, tolerance_squared);
         const lm given = m_not(f_eq(pole_squared, zero));
         flags = i_select(m_andnot(given, pole_usable), i_or(flags, i_splat(PHX_FLAG_HINT_UNUSABLE)), flags);
     }
@@ -130,8 +140,7 @@ static inline two_bone_out two_bone_core(const phx_two_bone_setup *setup, const 
     if (full) {
         const lm partial = m_and(pole_usable, f_lt(in->pole_weight, one));
         if (m_any(partial)) {
-            lv3 other = bend;
-            fallback_hint(in, full, axis, chord, pose_normal, pose_usable, tolerance_squared, partial, &other);
+            lv3 other = fallback_hint(partial, bend, in->previous, in->rest_bend, axis, chord, pose_normal, pose_usable, tolerance_squared);
             other = unit_bend(other, axis);
             const lf share = f_max(in->pole_weight, zero);
             const lv3 mixed = v3_add(other, v3_scale(v3_sub(bend, other), share));
@@ -157,11 +166,7 @@ static inline two_bone_out two_bone_core(const phx_two_bone_setup *setup, const 
     lq4 root_rotation = q4_between(thigh, new_thigh, one, normal), mid_rotation;
     if (twist == PHX_TWIST_PLANE) {
         lv3 old_normal = v3_scale(pose_normal, f_div(one, f_sqrt(f_max(pose_sine_squared, least_divisor))));
-        if (!m_all(pose_usable)) { /* straight or folded: the hinge that rest bend, or the spare direction, implies */
-            lv3 hint = v3_reject(spare_direction(thigh), thigh);
-            if (full) take_hint(m_not(pose_usable), in->rest_bend, thigh, tolerance_squared, &hint);
-            old_normal = v3_select(pose_usable, old_normal, v3_cross(thigh, unit_bend(hint, thigh)));
-        }
+        if (lane_rare(!m_all(pose_usable))) old_normal = implied_normal(pose_usable, old_normal, thigh, in->rest_bend, tolerance_squared);
         const lv3 swung = q4_rotate(root_rotation, old_normal);
         root_rotation = q4_mul(q4_turn(new_thigh, v3_dot(swung, normal), v3_dot(v3_cross(swung, normal), new_thigh), one), root_rotation);
         const lf old_cos = v3_dot(thigh, shin), old_sin = v3_dot(pose_normal, old_normal);
@@ -178,7 +183,7 @@ static inline two_bone_out two_bone_core(const phx_two_bone_setup *setup, const 
     /* a bone without length follows the other one */
     const lf least = f_mul(length, f_splat(1e-6f));
     const lm missing = m_or(f_le(upper_length, least), f_le(lower_length, least));
-    if (m_any(missing)) {
+    if (lane_rare(m_any(missing))) {
         const lm upper_missing = f_le(upper_length, least);
         const lf inverse = f_div(one, f_max(length, least_divisor));
         const lq4 rotation = q4_between(v3_scale(chord, inverse), axis, one, v3_reject(spare_direction(axis), axis));
@@ -221,7 +226,7 @@ static inline two_bone_out two_bone_core(const phx_two_bone_setup *setup, const 
     /* bad input: as animated */
     out.ok = ok, out.moved = full ? m_and(ok, f_lt(zero, in->weight)) : ok, out.bend = bend, out.root_rotation = root_rotation, out.mid_rotation = mid_rotation, out.tip_rotation = tip_rotation;
     out.upper = upper, out.lower = lower, out.residual = residual, out.stretch = stretch, out.flags = flags;
-    if (!m_all(ok)) {
+    if (lane_rare(!m_all(ok))) {
         const lv3 animated_miss = v3_sub(in->delta, chord);
         const lf animated_residual = f_min(v3_length(animated_miss), f_splat(3.402823466e+38f));
         out.bend = v3_select(ok, bend, in->previous);
@@ -237,7 +242,7 @@ static inline two_bone_out two_bone_core(const phx_two_bone_setup *setup, const 
     return out;
 }
 
-static inline void two_bone_block(const phx_two_bone_setup *setup, phx_two_bone_block *block, phx_two_bone_extra *extra, phx_twist twist, int full) {
+lane_inline void two_bone_block(const phx_two_bone_setup *setup, phx_two_bone_block *block, phx_two_bone_extra *extra, phx_twist twist, int full) {
     for (uint32_t lane = 0; lane < PHX_BLOCK_LANES; lane += LANES) {
         const lv3 root = v3_load(&block->root, lane), mid = v3_load(&block->mid, lane), tip = v3_load(&block->tip, lane);
         two_bone_in in;
@@ -284,7 +289,7 @@ static void two_bone_blocks(const phx_two_bone_setup *setup, phx_two_bone_block 
 }
 
 /* LANES legs of a job, from the caller's arrays to registers and back. */
-static inline void two_bone_group(const phx_two_bone_setup *setup, const phx_two_bone_job *job, size_t first, size_t count, phx_twist twist, int full) {
+lane_inline void two_bone_group(const phx_two_bone_setup *setup, const phx_two_bone_job *job, size_t first, size_t count, phx_twist twist, int full) {
     const lf zero = f_splat(0.0f), one = f_splat(1.0f);
     const lv3 root = pack3(job->root, first, count), mid = pack3(job->mid, first, count), tip = pack3(job->tip, first, count);
     two_bone_in in;

@@ -17,6 +17,18 @@
 #ifndef PHX_LANE_H
 #define PHX_LANE_H
 
+/* lane_inline: what a hot loop uses. A call would spill every register and turn options that are constants of a loop into branches.
+ * lane_cold: what rare lanes need, out of the way of the hot loop; takes and returns values, so that nothing hot is forced into memory. */
+#if defined(__GNUC__)
+#define lane_inline static inline __attribute__((always_inline))
+#define lane_cold static __attribute__((noinline, cold, unused))
+#define lane_rare(condition) __builtin_expect((condition), 0)
+#else
+#define lane_inline static inline
+#define lane_cold static
+#define lane_rare(condition) (condition)
+#endif
+
 #if PHX_LANES == 4
 #include "lane_4.h"
 #elif PHX_LANES == 8
