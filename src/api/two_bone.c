@@ -46,14 +46,12 @@ static phx_status check_params(const char *job, const phx_two_bone_params *param
 
 static phx_two_bone_setup prepare(const phx_two_bone_params *params) {
     phx_two_bone_setup setup;
-    float unused;
     setup.twist = params->twist;
     setup.tolerance = params->tolerance;
     setup.direction_tolerance_squared = params->direction_tolerance * params->direction_tolerance;
     setup.soft_start = params->soft_start;
     setup.max_stretch = params->max_stretch;
-    sincos1(params->min_bend, &unused, &setup.cos_min_bend);
-    sincos1(params->max_bend, &unused, &setup.cos_max_bend);
+    bend_limits1(params->min_bend, params->max_bend, &setup.short_at_min_bend, &setup.open_at_max_bend);
     sincos1(params->max_bend_turn, &setup.sin_turn, &setup.cos_turn);
     setup.soft = params->soft_start < 1.0f;
     setup.stretch = params->max_stretch > 1.0f;
@@ -95,7 +93,7 @@ phx_status phx_two_bone_validate(const phx_two_bone_job *job, phx_report *report
         {"weight", &job->weight, 4, 0, 0},
         {"pole_weight", &job->pole_weight, 4, 0, 0},
         {"parent_rotation", &job->parent_rotation, 16, 0, 0},
-        {"root_local", &job->root_local, 16, job->root_local_out.data || job->mid_local_out.data || job->target_rotation.data, 0},
+        {"root_local", &job->root_local, 16, job->root_local_out.data || job->mid_local_out.data || job->tip_local_out.data || job->target_rotation.data, 0},
         {"mid_local", &job->mid_local, 16, job->mid_local_out.data || job->tip_local_out.data || job->target_rotation.data, 0},
         {"tip_local", &job->tip_local, 16, job->tip_local_out.data || job->target_rotation.data, 0},
         {"target_rotation", &job->target_rotation, 16, 0, 0},

@@ -15,7 +15,7 @@ typedef struct phx_two_bone_setup {
     float direction_tolerance_squared;
     float soft_start;
     float max_stretch;
-    float cos_min_bend, cos_max_bend;
+    float short_at_min_bend, open_at_max_bend; /* 2 (1 - cos min_bend), 2 (1 + cos max_bend): squared distances in units of l1 l2 */
     float cos_turn, sin_turn;
     uint32_t soft, stretch, limits, turn_limit; /* is the feature on? */
 } phx_two_bone_setup;

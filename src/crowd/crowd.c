@@ -167,8 +167,7 @@ static void prepare_setup(const phx_crowd_def *def, const uint16_t *slots, phx_c
         out->hip_joint = leg->hip, out->knee_joint = leg->knee, out->ankle_joint = leg->ankle;
         out->heel_offset = leg->heel_offset, out->ball_offset = leg->ball_offset, out->knee_forward = leg->knee_forward;
         out->limits = leg->max_bend > 0.0f;
-        sincos1(leg->min_bend, &unused, &out->cos_min_bend);
-        sincos1(leg->max_bend, &unused, &out->cos_max_bend);
+        bend_limits1(leg->min_bend, leg->max_bend, &out->short_at_min_bend, &out->open_at_max_bend);
     }
     setup->pelvis_joint = def->pelvis;
     setup->pelvis_slot = def->pelvis == PHX_NO_JOINT ? PHX_NO_JOINT : slots[def->pelvis];

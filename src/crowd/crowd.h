@@ -29,7 +29,7 @@ typedef struct phx_leg_setup {
     uint16_t hip_joint, knee_joint, ankle_joint;
     phx_vec3 heel_offset, ball_offset, knee_forward;
     uint32_t limits;
-    float cos_min_bend, cos_max_bend;
+    float short_at_min_bend, open_at_max_bend; /* see phx_two_bone_setup */
 } phx_leg_setup;
 
 /* phx_crowd_def, prepared: lengths in the rig's units, angles as cosines. */

