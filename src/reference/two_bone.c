@@ -51,10 +51,10 @@ phx_leg_out phx_reference_leg(const phx_two_bone_setup *setup, const phx_leg_in 
     const float target_distance = length3(in->delta);
     const float to_squared = dot4(in->tip_to, in->tip_to);
     const int turn_tip = to_squared != 0.0f;
-    if (!(1e-9f < length && length < 1e9f && target_distance < 1e9f)) return as_animated(in, length);
-    if (in->weight != in->weight || in->pole_weight != in->pole_weight) return as_animated(in, length);
-    if (turn_tip && !(near_unit(to_squared) && near_unit(dot4(in->tip_from, in->tip_from)))) return as_animated(in, length);
-    if (!near_unit(in->pose_norm)) return as_animated(in, length);
+    const int usable = 1e-9f < length && length < 1e9f && target_distance < 1e9f && in->weight == in->weight &&
+                       in->pole_weight == in->pole_weight && near_unit(in->pose_norm) &&
+                       (!turn_tip || (near_unit(to_squared) && near_unit(dot4(in->tip_from, in->tip_from))));
+    if (!usable) return as_animated(in, length);
     const float inverse_product = 1.0f / max1(upper_length * lower_length, 1e-30f);
     const phx_vec3 thigh = scale3(in->thigh, lower_length * inverse_product), shin = scale3(in->shin, upper_length * inverse_product);
     const phx_vec3 chord = add3(in->thigh, in->shin);
