@@ -197,16 +197,22 @@ static void degrees_become_metres(void **state) {
 
 static void srtm_tiles(void **state) {
     (void)state;
-    /* 3 x 3 big-endian samples, the middle one 100 m, one void */
-    const uint8_t tile[18] = {0, 0, 0, 0, 0x80, 0, 0, 0, 0, 100, 1, 0, 0, 0, 0, 0, 0, 0};
+    /* 301 x 301 big-endian samples: 100 m in the middle, 256 m at its east, a void at the north-west corner */
+    static uint8_t tile[301 * 301 * 2];
+    size_t middle = 2 * (150 * 301 + 150);
+    tile[middle + 1] = 100;
+    tile[middle + 2] = 1;
+    tile[0] = 0x80;
     ground *g = load(write_file("S01W001.hgt", tile, sizeof tile));
     ground_extent extent = ground_get_extent(g);
     /* half a degree at latitude -0.5 */
     assert_true(fabs(extent.most[2] - 55287) < 60 && fabs(extent.most[0] - 55658) < 60);
-    assert_true(fabs(height_at(g, extent.most[0] * 0.5, 0) - (256 - 100) / 2.0) < 1e-2);
-    assert_true(isnan(height_at(g, extent.most[0] * 0.5, extent.least[2] * 0.5)));
+    assert_true(fabs(height_at(g, extent.most[0] / 300, 0) - (256 - 100) / 2.0) < 1e-2);
+    assert_true(isnan(height_at(g, extent.least[0] * 0.999, extent.least[2] * 0.999)));
+    assert_true(fabs(height_at(g, extent.most[0] * 0.999, extent.least[2] * 0.999) + 100) < 1e-3);
     ground_free(g);
-    refused(write_file("N10E010.hgt", tile, 17), "no square");
+    refused(write_file("N10E010.hgt", tile, sizeof tile - 1), "the size of no SRTM tile");
+    refused(write_file("N10E011.hgt", tile, 8), "the size of no SRTM tile");
 }
 
 static uint32_t crc(const uint8_t *data, size_t size) {

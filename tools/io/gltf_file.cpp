@@ -1,6 +1,5 @@
 // The only C++ of the tools: tinygltf reads a file, this turns what a skeleton needs into checked plain C data (gltf_file.h).
-// tinygltf trusts offsets, counts and indices, so nothing it returns is used before it has been checked here; images are left
-// undecoded, as nothing here looks at them.
+// tinygltf trusts offsets, counts and indices, so nothing it returns is used before it has been checked here.
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -43,61 +42,6 @@ template <typename... Parts> [[noreturn]] void reject(const char *format, Parts.
 
 // A hostile file can point many channels at one accessor; beyond this many floats it is refused rather than copied out.
 constexpr size_t most_values = size_t(32) << 20;
-constexpr size_t most_nodes = 65535;
-// Deepest nesting accepted in the JSON; tinygltf recurses over `extras`.
-constexpr int most_nesting = 128;
-
-uint32_t little_endian_32(const uint8_t *bytes) {
-    return uint32_t(bytes[0]) | uint32_t(bytes[1]) << 8 | uint32_t(bytes[2]) << 16 | uint32_t(bytes[3]) << 24;
-}
-
-void check_nesting(const char *json, size_t size) {
-    int depth = 0;
-    bool quoted = false;
-    for (size_t i = 0; i < size; ++i) {
-        char c = json[i];
-        if (quoted) {
-            if (c == '\\') ++i;
-            else if (c == '"') quoted = false;
-        } else if (c == '"') {
-            quoted = true;
-        } else if (c == '{' || c == '[') {
-            if (++depth > most_nesting) reject("its JSON is nested more than %d deep", most_nesting);
-        } else if (c == '}' || c == ']') {
-            --depth;
-        }
-    }
-}
-
-// Every buffer without a uri takes a copy of the BIN chunk, so only the first may lack one.
-void check_buffers(const char *json, size_t size) {
-    nlohmann::json document = nlohmann::json::parse(json, json + size, nullptr, false);
-    if (document.is_discarded() || !document.is_object()) reject("its JSON does not parse; the file may be cut short or damaged");
-    auto buffers = document.find("buffers");
-    if (buffers == document.end() || !buffers->is_array()) return;
-    for (size_t i = 1; i < buffers->size(); ++i) {
-        const auto &buffer = (*buffers)[i];
-        if (buffer.is_object() && buffer.find("uri") == buffer.end()) reject("buffer %zu has no uri; only the first may be the binary chunk", i);
-    }
-}
-
-// The JSON text of either form; a GLB's chunks must lie inside the file.
-void check_container(const uint8_t *data, size_t size, bool binary) {
-    if (!binary) {
-        check_nesting(reinterpret_cast<const char *>(data), size);
-        check_buffers(reinterpret_cast<const char *>(data), size);
-        return;
-    }
-    if (size < 20) reject("is cut short: a GLB needs at least 20 bytes, it has %zu", size);
-    uint64_t version = little_endian_32(data + 4), length = little_endian_32(data + 8), json = little_endian_32(data + 12);
-    if (version != 2) reject("is GLB version %u; only version 2 can be read", unsigned(version));
-    if (length > size) reject("is cut short: its header says %u bytes, it has %zu", unsigned(length), size);
-    if (20 + json > length) reject("is damaged: its JSON chunk of %u bytes runs past the end", unsigned(json));
-    if (20 + json + 8 <= length && 20 + json + 8 + uint64_t(little_endian_32(data + 20 + json)) > length)
-        reject("is cut short: its binary chunk runs past the end");
-    check_nesting(reinterpret_cast<const char *>(data) + 20, json);
-    check_buffers(reinterpret_cast<const char *>(data) + 20, json);
-}
 
 bool file_exists(const std::string &name, void *) { return access(name.c_str(), R_OK) == 0; }
 std::string same_path(const std::string &name, void *) { return name; }
@@ -114,7 +58,6 @@ bool read_whole_file(std::vector<unsigned char> *out, std::string *message, cons
     return true;
 }
 bool write_nothing(std::string *, const std::string &, const std::vector<unsigned char> &, void *) { return false; }
-bool keep_undecoded(tinygltf::Image *, const int, std::string *, std::string *, int, int, const unsigned char *, int, void *) { return true; }
 
 struct accessor_reader {
     const tinygltf::Model &model;
@@ -173,9 +116,8 @@ struct accessor_reader {
         size_t step = component_size(accessor.componentType, index), element = step * width;
         if (accessor.count == 0) reject("accessor %d is empty", index);
         if (accessor.count > budget / width) reject("the file holds more than %zu million animation values", most_values >> 20);
-        if (accessor.bufferView < 0 && !accessor.sparse.isSparse) reject("accessor %d has no data", index);
         budget -= accessor.count * width;
-        // checked before it is allocated: the elements must lie in the file, except where only sparse ones are given
+        // checked before it is allocated: the elements must lie in the file; without a view they are zeros
         const uint8_t *from = nullptr;
         size_t stride = element;
         if (accessor.bufferView >= 0) {
@@ -232,7 +174,6 @@ void copy_vector(const std::vector<double> &from, size_t width, size_t node, con
 }
 
 void read_nodes(const tinygltf::Model &model, gltf_file *file) {
-    if (model.nodes.size() > most_nodes) reject("holds %zu nodes; at most %zu can be read", model.nodes.size(), most_nodes);
     file->nodes = static_cast<gltf_node *>(io_allocate(model.nodes.size(), sizeof(gltf_node)));
     file->node_count = model.nodes.size();
     for (size_t i = 0; i < file->node_count; ++i) file->nodes[i].parent = -1;
@@ -251,32 +192,10 @@ void read_nodes(const tinygltf::Model &model, gltf_file *file) {
             node.matrix[k] = from.matrix[k];
             if (!(std::fabs(node.matrix[k]) < 1e30)) reject("node %zu has a matrix that is not finite", i);
         }
-        for (int child : from.children) {
-            if (child < 0 || size_t(child) >= file->node_count) reject("node %zu has child %d, which is not there", i, child);
-            gltf_node &below = file->nodes[child];
-            if (below.parent == int32_t(i)) reject("node %zu lists child %d twice", i, child);
-            if (below.parent >= 0) reject("node %d has two parents, %d and %zu", child, int(below.parent), i);
-            below.parent = int32_t(i);
-        }
+        for (int child : from.children) file->nodes[child].parent = int32_t(i); // in range and a forest: gltf_parse has seen to it
     }
-    // a node whose ancestors do not end is in or under a loop
-    std::vector<char> ends(file->node_count, 0);
-    std::vector<size_t> path;
-    for (size_t i = 0; i < file->node_count; ++i) {
-        path.clear();
-        int32_t at = int32_t(i);
-        while (at >= 0 && !ends[size_t(at)]) {
-            path.push_back(size_t(at));
-            if (path.size() > file->node_count) reject("node %zu is its own ancestor", i);
-            at = file->nodes[at].parent;
-        }
-        for (size_t node : path) ends[node] = 1;
-    }
-    for (size_t s = 0; s < model.skins.size(); ++s) {
-        for (int joint : model.skins[s].joints) {
-            if (joint < 0 || size_t(joint) >= file->node_count) reject("skin %zu names joint %d, which is not there", s, joint);
-            file->nodes[joint].in_skin = true;
-        }
+    for (const tinygltf::Skin &skin : model.skins) {
+        for (int joint : skin.joints) file->nodes[joint].in_skin = true;
     }
 }
 
@@ -295,8 +214,7 @@ void read_animations(const tinygltf::Model &model, gltf_file *file) {
             else if (channel.target_path == "rotation") path = IO_ROTATION;
             else if (channel.target_path == "scale") path = IO_SCALE;
             else continue; // morph weights and extensions move no joint
-            if (channel.target_node < 0) continue;
-            if (size_t(channel.target_node) >= file->node_count) reject("animation %zu moves node %d, which is not there", a, channel.target_node);
+            if (channel.target_node < 0) continue; // in range where it is there: gltf_parse has seen to it
             if (channel.sampler < 0 || size_t(channel.sampler) >= from.samplers.size()) reject("animation %zu names sampler %d, which is not there", a, channel.sampler);
             const tinygltf::AnimationSampler &sampler = from.samplers[size_t(channel.sampler)];
             size_t width = path == IO_ROTATION ? 4 : 3, values = 0, times = 0;
@@ -319,30 +237,49 @@ void read_animations(const tinygltf::Model &model, gltf_file *file) {
     }
 }
 
+// A GLB around the text and the binary chunk, as only that form lets tinygltf have both from memory.
+std::vector<unsigned char> wrap(const std::string &text, const uint8_t *binary, size_t binary_size) {
+    std::vector<unsigned char> glb;
+    auto word = [&glb](size_t value) {
+        for (int k = 0; k < 4; ++k) glb.push_back(static_cast<unsigned char>(value >> (8 * k)));
+    };
+    size_t padded = (text.size() + 3) & ~size_t(3);
+    glb.reserve(28 + padded + binary_size);
+    word(0x46546C67);
+    word(2);
+    word(28 + padded + binary_size);
+    word(padded);
+    word(0x4E4F534A);
+    glb.insert(glb.end(), text.begin(), text.end());
+    glb.resize(20 + padded, ' ');
+    word(binary_size);
+    word(0x004E4942);
+    glb.insert(glb.end(), binary, binary + binary_size);
+    return glb;
+}
+
 } // namespace
 
-extern "C" bool gltf_file_read(const char *path, const uint8_t *data, size_t size, gltf_file *file, io_error *error) {
+extern "C" bool gltf_file_read(const char *path, const char *text, const uint8_t *binary, size_t binary_size, gltf_file *file, io_error *error) {
     *file = gltf_file{};
     try {
-        bool binary = size >= 4 && std::memcmp(data, "glTF", 4) == 0;
-        check_container(data, size, binary);
         tinygltf::TinyGLTF loader;
-        loader.SetImageLoader(keep_undecoded, nullptr);
         loader.SetFsCallbacks(tinygltf::FsCallbacks{file_exists, same_path, read_whole_file, write_nothing, nullptr});
-        std::string folder = path;
+        std::string folder = path, json = text;
         size_t slash = folder.rfind('/');
         folder = slash == std::string::npos ? "." : folder.substr(0, slash + 1);
         tinygltf::Model model;
         std::string problem, warning;
-        bool loaded = binary ? loader.LoadBinaryFromMemory(&model, &problem, &warning, data, unsigned(size), folder)
-                             : loader.LoadASCIIFromString(&model, &problem, &warning, reinterpret_cast<const char *>(data), unsigned(size), folder);
+        bool loaded;
+        if (binary != nullptr && binary_size > 0) {
+            std::vector<unsigned char> glb = wrap(json, binary, binary_size);
+            loaded = loader.LoadBinaryFromMemory(&model, &problem, &warning, glb.data(), unsigned(glb.size()), folder);
+        } else {
+            loaded = loader.LoadASCIIFromString(&model, &problem, &warning, json.data(), unsigned(json.size()), folder);
+        }
         if (!loaded) {
             while (!problem.empty() && (problem.back() == '\n' || problem.back() == ' ')) problem.pop_back();
             throw malformed("is no glTF 2.0 that can be read: " + (problem.empty() ? std::string("tinygltf gives no reason") : problem.substr(0, 300)));
-        }
-        for (const std::string &extension : model.extensionsRequired) {
-            if (extension == "EXT_meshopt_compression" || extension == "KHR_meshopt_compression")
-                reject("needs the extension %s, which cannot be read; export it without compression", extension.c_str());
         }
         read_nodes(model, file);
         read_animations(model, file);

@@ -32,8 +32,9 @@ typedef struct gltf_file {
     size_t animation_count;
 } gltf_file;
 
-/* Reads .glb or .gltf from memory; `path` is for messages and for buffers in files beside it. On false `file` is empty. */
-bool gltf_file_read(const char *path, const uint8_t *data, size_t size, gltf_file *file, io_error *error);
+/* `text`: JSON that gltf_parse has checked and gltf_reduce has reduced. `binary`: the GLB's binary chunk, or NULL. `path` is for
+ * messages and for buffers in files beside it. On false `file` is empty. */
+bool gltf_file_read(const char *path, const char *text, const uint8_t *binary, size_t binary_size, gltf_file *file, io_error *error);
 void gltf_file_free(gltf_file *file);
 
 #ifdef __cplusplus

@@ -95,10 +95,10 @@ static bool read_asc(const char *path, const char *text, ground_raster *raster, 
 }
 
 static bool read_hgt(const char *path, const uint8_t *data, size_t size, ground_raster *raster, io_notes *notes, io_error *error) {
-    uint32_t side = (uint32_t)sqrt((double)size / 2);
-    while ((size_t)side * side * 2 < size) ++side;
-    if ((size_t)side * side * 2 != size || side < 2)
-        return io_fail(error, "%s: has %zu bytes, which is no square of 16-bit samples (2,884,802 or 25,934,402 are usual); it is cut short or no SRTM tile", path, size);
+    /* a degree in whole arc seconds or halves of them, 12 arc seconds at most: 301, 401, ... 1201 (SRTM3), 3601 (SRTM1), 7201 */
+    uint32_t side = (uint32_t)(sqrt((double)size / 2) + 0.5);
+    if ((size_t)side * side * 2 != size || side < 301 || 7200 % (side - 1) != 0)
+        return io_fail(error, "%s: has %zu bytes, the size of no SRTM tile (2,884,802 or 25,934,402 are usual); it is cut short or something else", path, size);
     const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
     int south = 0, east = 0;
     char ns = 0, ew = 0;

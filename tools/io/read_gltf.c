@@ -1,5 +1,6 @@
 /* A character from a glTF file: the joints of its skins, or its animated nodes where it has none, with all they hang from. */
 #include "gltf_file.h"
+#include "gltf_json.h"
 #include "reader.h"
 
 #include <stdlib.h>
@@ -43,10 +44,38 @@ static void choose_nodes(const gltf_file *file, bool *skeletal, bool *kept) {
     free(inner);
 }
 
+/* Buffers that are needed and have no uri: only the first may be the binary chunk, and it must fit. */
+static bool check_buffers(const char *path, const json_t *reduced, const gltf_parts *parts, io_error *error) {
+    size_t index;
+    json_t *buffer;
+    json_array_foreach(json_object_get(reduced, "buffers"), index, buffer) {
+        json_int_t length = json_integer_value(json_object_get(buffer, "byteLength"));
+        if (json_object_get(buffer, "uri") != NULL) continue;
+        if (index > 0 || parts->binary == NULL || length < 1 || (size_t)length > parts->binary_size)
+            return io_fail(error, "%s: buffer %zu should hold %lld bytes, but no data comes with it", path, index, (long long)length);
+    }
+    return true;
+}
+
+static bool read_file(const char *path, const uint8_t *data, size_t size, gltf_file *file, io_error *error) {
+    gltf_parts parts;
+    if (!gltf_split(path, data, size, &parts, error)) return false;
+    json_t *root = gltf_parse(path, &parts, error);
+    if (root == NULL) return false;
+    json_t *reduced = gltf_reduce(root);
+    char *text = json_dumps(reduced, JSON_COMPACT);
+    bool good = text != NULL ? check_buffers(path, reduced, &parts, error) : io_fail(error, "%s: is damaged: its JSON cannot be used", path);
+    good = good && gltf_file_read(path, text, parts.binary, parts.binary_size, file, error);
+    free(text);
+    json_decref(reduced);
+    json_decref(root);
+    return good;
+}
+
 bool io_read_gltf(io_reading *reading, const char *path, const uint8_t *data, size_t size, io_error *error) {
     io_character *character = reading->character;
     gltf_file file;
-    if (!gltf_file_read(path, data, size, &file, error)) return false;
+    if (!read_file(path, data, size, &file, error)) return false;
     character->is_gltf = true;
     reading->up_known = true; /* glTF 2.0, 3.4: Y up, metres; the first is kept, the second often is not */
     reading->likely_unit = 1;

@@ -1,6 +1,8 @@
 /* GLB out: the source's JSON is edited rather than parsed into a model and written anew, so that nothing in it can be lost. */
 #include "write_glb.h"
 
+#include "gltf_json.h"
+
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
@@ -118,16 +120,15 @@ static void matrix_to_parts(json_t *node, const io_transform *rest) {
 
 /* What the source's own clip moves besides the joints - faces, props, cameras - goes on moving: its channels come along, on the
  * keys that are there already. */
-static void keep_other_channels(const json_t *source, const io_character *character, json_t *channels, json_t *samplers) {
+static void keep_other_channels(const json_t *source, const bool *is_joint, json_t *channels, json_t *samplers) {
     size_t index;
     json_t *channel;
     json_array_foreach(json_object_get(source, "channels"), index, channel) {
         const json_t *target = json_object_get(channel, "target"), *node = json_object_get(target, "node");
         const char *path = json_string_value(json_object_get(target, "path"));
-        bool ours = false;
-        for (size_t j = 0; j < character->joint_count && path != NULL && strcmp(path, "weights") != 0; ++j) {
-            ours |= json_is_integer(node) && json_integer_value(node) == character->joints[j].node;
-        }
+        /* the reader has checked that nodes which move are there */
+        bool moves = path != NULL && (strcmp(path, "translation") == 0 || strcmp(path, "rotation") == 0 || strcmp(path, "scale") == 0);
+        bool ours = moves && json_is_integer(node) && is_joint[json_integer_value(node)];
         json_t *sampler = json_array_get(json_object_get(source, "samplers"), (size_t)json_integer_value(json_object_get(channel, "sampler")));
         if (ours || sampler == NULL) continue;
         json_t *copy = json_deep_copy(channel);
@@ -166,7 +167,10 @@ static void append_clip(json_t *root, chunk *binary, const io_character *charact
         }
     }
     if (character->is_gltf && clip->source >= 0) {
-        keep_other_channels(json_array_get(json_object_get(root, "animations"), (size_t)clip->source), character, channels, samplers);
+        bool *is_joint = io_allocate(json_array_size(json_object_get(root, "nodes")), sizeof *is_joint);
+        for (size_t j = 0; j < character->joint_count; ++j) is_joint[node_of[j]] = true;
+        keep_other_channels(json_array_get(json_object_get(root, "animations"), (size_t)clip->source), is_joint, channels, samplers);
+        free(is_joint);
     }
     json_t *name = json_string(clip->name);
     json_array_append_new(array_of(root, "animations"),
@@ -279,37 +283,19 @@ static void embed_images(const char *source, json_t *root, chunk *binary) {
     }
 }
 
-static uint32_t little_endian_32(const uint8_t *bytes) {
-    return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
-}
-
 static json_t *load_source(const io_character *character, chunk *binary, json_int_t *node_of, io_error *error) {
     uint8_t *data = NULL;
     size_t size = 0;
     if (!io_read_file(character->path, &data, &size, error)) return NULL;
-    const uint8_t *text = data, *bin = NULL;
-    size_t text_size = size, bin_size = 0;
-    if (size >= 20 && memcmp(data, "glTF", 4) == 0) {
-        text = data + 20;
-        text_size = little_endian_32(data + 12);
-        if (text_size > size - 20) text_size = 0;
-        size_t next = 20 + text_size;
-        if (next + 8 <= size && little_endian_32(data + next + 4) == 0x004E4942) {
-            bin = data + next + 8;
-            bin_size = little_endian_32(data + next);
-            if (bin_size > size - next - 8) bin_size = size - next - 8;
-        }
-    }
-    if (text_size >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) text += 3, text_size -= 3;
-    json_error_t problem;
-    json_t *root = json_loadb((const char *)text, text_size, JSON_ALLOW_NUL, &problem);
-    bool good = json_is_object(root) ? true : io_fail(error, "%s: its JSON cannot be kept as it is: %s", character->path, problem.text);
+    gltf_parts parts;
+    json_t *root = gltf_split(character->path, data, size, &parts, error) ? gltf_parse(character->path, &parts, error) : NULL;
+    bool good = root != NULL;
     size_t nodes = json_array_size(json_object_get(root, "nodes"));
     for (size_t j = 0; j < character->joint_count && good; ++j) {
         node_of[j] = character->joints[j].node;
         if (node_of[j] < 0 || (size_t)node_of[j] >= nodes) good = io_fail(error, "%s: has changed since it was read; run again", character->path);
     }
-    if (good && (good = merge_buffers(character->path, root, bin, bin_size, binary, error))) embed_images(character->path, root, binary);
+    if (good && (good = merge_buffers(character->path, root, parts.binary, parts.binary_size, binary, error))) embed_images(character->path, root, binary);
     free(data);
     if (!good) {
         json_decref(root);

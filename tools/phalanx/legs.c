@@ -13,7 +13,7 @@ typedef struct body {
     const io_character *character;
     double (*at)[3];
     io_joint_role *role;
-    int32_t *children;     /* how many */
+    int32_t *first_child, *next_sibling; /* -1: none */
     int32_t *low_ends;     /* leaves near the ground in the subtree, itself included */
     double *highest;       /* of the subtree */
     double ground, height; /* lowest joint, and how far the highest is above it */
@@ -35,7 +35,8 @@ static body measure(const io_character *character, size_t clip) {
     body b = {.character = character, .ground = INFINITY};
     b.at = io_allocate(count, sizeof *b.at);
     b.role = io_allocate(count, sizeof *b.role);
-    b.children = io_allocate(count, sizeof *b.children);
+    b.first_child = io_allocate(count, sizeof *b.first_child);
+    b.next_sibling = io_allocate(count, sizeof *b.next_sibling);
     b.low_ends = io_allocate(count, sizeof *b.low_ends);
     b.highest = io_allocate(count, sizeof *b.highest);
     io_transform *locals = io_allocate(count, sizeof *locals);
@@ -48,7 +49,7 @@ static body measure(const io_character *character, size_t clip) {
         b.role[j] = io_joint_role_of(character->joints[j].name);
         b.highest[j] = b.at[j][1];
         int32_t parent = character->joints[j].parent;
-        if (parent >= 0) ++b.children[parent];
+        b.first_child[j] = -1;
         /* carriers above the skeleton stand at the origin, wherever the body is */
         if (!character->joints[j].skeletal && (parent < 0 || !character->joints[parent].skeletal)) continue;
         b.ground = fmin(b.ground, b.at[j][1]);
@@ -56,9 +57,11 @@ static body measure(const io_character *character, size_t clip) {
     }
     b.height = top - b.ground;
     for (size_t j = count; j-- > 0;) {
-        if (b.children[j] == 0) b.low_ends[j] = b.at[j][1] <= b.ground + 0.15 * b.height;
+        if (b.first_child[j] < 0) b.low_ends[j] = b.at[j][1] <= b.ground + 0.15 * b.height;
         int32_t parent = character->joints[j].parent;
         if (parent < 0) continue;
+        b.next_sibling[j] = b.first_child[parent];
+        b.first_child[parent] = (int32_t)j;
         b.low_ends[parent] += b.low_ends[j];
         b.highest[parent] = fmax(b.highest[parent], b.highest[j]);
     }
@@ -70,20 +73,28 @@ static body measure(const io_character *character, size_t clip) {
 static void forget(body *b) {
     free(b->at);
     free(b->role);
-    free(b->children);
+    free(b->first_child);
+    free(b->next_sibling);
     free(b->low_ends);
     free(b->highest);
 }
 
-/* The ball: the nearest joint below the ankle that is called so, else the only way on from the ankle that is a joint. */
+/* The joint after `at` in a walk over the subtree of `top`, parents first; -1 at its end. */
+static int32_t next_below(const body *b, int32_t top, int32_t at) {
+    if (b->first_child[at] >= 0) return b->first_child[at];
+    while (at != top && b->next_sibling[at] < 0) at = b->character->joints[at].parent;
+    return at == top ? -1 : b->next_sibling[at];
+}
+
+/* The ball: the first joint below the ankle that is called so, else the longest way on from the ankle that is a joint. */
 static int32_t find_ball(const body *b, int32_t ankle) {
     const io_joint *joints = b->character->joints;
-    int32_t count = (int32_t)b->character->joint_count, way_on = -1;
-    for (int32_t j = ankle + 1; j < count; ++j) {
-        if (joints[j].skeletal && b->role[j] == IO_ROLE_BALL && is_ancestor(b, ankle, j)) return j;
+    int32_t way_on = -1;
+    for (int32_t j = next_below(b, ankle, ankle); j >= 0; j = next_below(b, ankle, j)) {
+        if (joints[j].skeletal && b->role[j] == IO_ROLE_BALL) return j;
     }
-    for (int32_t j = ankle + 1; j < count; ++j) {
-        if (joints[j].parent != ankle || !joints[j].skeletal || b->role[j] == IO_ROLE_HELPER || b->role[j] == IO_ROLE_ARM) continue;
+    for (int32_t j = b->first_child[ankle]; j >= 0; j = b->next_sibling[j]) {
+        if (!joints[j].skeletal || b->role[j] == IO_ROLE_HELPER || b->role[j] == IO_ROLE_ARM) continue;
         if (way_on < 0 || distance(b, ankle, j) > distance(b, ankle, way_on)) way_on = j;
     }
     return way_on;
@@ -91,9 +102,8 @@ static int32_t find_ball(const body *b, int32_t ankle) {
 
 static int32_t find_tip(const body *b, int32_t below, int32_t ankle) {
     int32_t tip = -1;
-    for (int32_t j = below + 1; j < (int32_t)b->character->joint_count; ++j) {
-        if (b->children[j] != 0 || !is_ancestor(b, below, j)) continue;
-        if (tip < 0 || distance(b, ankle, j) > distance(b, ankle, tip)) tip = j;
+    for (int32_t j = next_below(b, below, below); j >= 0; j = next_below(b, below, j)) {
+        if (b->first_child[j] < 0 && (tip < 0 || distance(b, ankle, j) > distance(b, ankle, tip))) tip = j;
     }
     return tip;
 }
@@ -124,9 +134,8 @@ static void find_by_names(const body *b, legs *found) {
         while (knee >= 0 && b->role[knee] != IO_ROLE_KNEE) knee = b->character->joints[knee].parent;
         int32_t hip = knee >= 0 ? b->character->joints[knee].parent : -1;
         while (hip >= 0 && b->role[hip] != IO_ROLE_HIP) hip = b->character->joints[hip].parent;
-        if (hip < 0 || shares_joints(b, found, hip)) continue;
-        leg candidate = make_leg(b, hip, knee, j);
-        if (candidate.upper_length > 0 && candidate.lower_length > 0) found->leg[found->count++] = candidate;
+        if (hip < 0 || shares_joints(b, found, hip) || !(distance(b, hip, knee) > 0 && distance(b, knee, j) > 0)) continue;
+        found->leg[found->count++] = make_leg(b, hip, knee, j);
     }
 }
 
@@ -138,8 +147,8 @@ static bool limb_to_leg(const body *b, int32_t top, leg *made) {
     for (int32_t at = top; at >= 0 && count < 64;) {
         chain[count++] = at;
         int32_t next = -1;
-        for (int32_t j = at + 1; j < (int32_t)b->character->joint_count; ++j) {
-            if (b->character->joints[j].parent == at && b->low_ends[j] > 0 && (next < 0 || distance(b, at, j) > distance(b, at, next))) next = j;
+        for (int32_t j = b->first_child[at]; j >= 0; j = b->next_sibling[j]) {
+            if (b->low_ends[j] > 0 && (next < 0 || distance(b, at, j) > distance(b, at, next))) next = j;
         }
         at = next;
     }
@@ -172,8 +181,8 @@ static void find_by_shape(const body *b, legs *found) {
         while (parts == 1) {
             int32_t next = -1;
             parts = 0;
-            for (int32_t c = at + 1; c < (int32_t)b->character->joint_count; ++c) {
-                if (joints[c].parent != at || b->low_ends[c] == 0) continue;
+            for (int32_t c = b->first_child[at]; c >= 0; c = b->next_sibling[c]) {
+                if (b->low_ends[c] == 0) continue;
                 ++parts;
                 next = c;
             }
@@ -300,6 +309,11 @@ static bool take_given(const body *b, const char *given, legs *found, io_error *
 
 bool legs_find(const io_character *character, const char *given, legs *found, io_notes *notes, io_error *error) {
     *found = (legs){0};
+    /* far beyond any body; the search compares joints with joints */
+    if (character->joint_count > 4096 && given == NULL) {
+        io_note(notes, "legs are not looked for among %zu joints; --legs hip,knee,ankle[,ball];... names them", character->joint_count);
+        return true;
+    }
     body b = measure(character, SIZE_MAX);
     bool good = true;
     if (given != NULL) {
