@@ -217,6 +217,18 @@ void ground_cast16(const ground *g, uint32_t active, phx_ray_block *r) {
     }
 }
 
+void ground_heights16(const ground *g, const float x[LANES], const float z[LANES], float height[LANES]) {
+    float slope_x[LANES], slope_z[LANES];
+    if (g->kind != GROUND_MESH) {
+        heights16(g, x, z, height, slope_x, slope_z);
+        return;
+    }
+    for (int k = 0; k < LANES; ++k) {
+        double at;
+        height[k] = ground_mesh_height(g->mesh, (double)x[k], (double)z[k], &at, NULL) ? (float)at : NAN;
+    }
+}
+
 bool ground_height(const ground *g, double x, double z, double *height, double normal[3]) {
     if (g->kind == GROUND_MESH) return ground_mesh_height(g->mesh, x, z, height, normal);
     float slope[2], at = height_at(g, (float)x, (float)z, slope);
