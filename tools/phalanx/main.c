@@ -12,6 +12,8 @@ typedef struct command {
 } command;
 
 static const command commands[] = {
+    {"demo", "a crowd on uneven ground: how fast, how well its feet stand", command_demo},
+    {"bake", "put a clip on a ground and write the corrected character", command_bake},
     {"inspect", "skeleton, legs and clips of a character file", command_inspect},
 };
 
