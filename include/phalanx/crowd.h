@@ -60,8 +60,19 @@ typedef struct phx_crowd_params {
     float contact_height;     /* a sole lower than this over flat ground is in contact; default 0.02 */
     float plant_height;       /* a foot in contact is drawn onto the ground from at most this far, mending the clip's own error; default 0.04 */
     float swing_height;       /* a sole higher than this is in swing: it does not follow the ground's tilt; default 0.12 */
-    float max_extension;      /* share of the leg's length that counts as reach; (0, 1], default 0.9995 */
+    float max_extension;      /* share of the leg's length that counts as reach; [0.5, 1], default 0.9995 */
     float soft_start;         /* soft reach of the legs begins at this share; 1 = off, the default */
+    int pelvis_spring;        /* 1 = the pelvis follows by a critically damped spring of the same half-life; default 0 */
+    /* contact: a foot stands when its sole is low and slow (both enter), until it is high or fast (either exit). Heights and
+     * speeds are of the animation, relative to the body under the foot; 0 = derived from the leg's length L (the default):
+     * 0.05 L, 0.10 L, 0.35 L a second, 1.2 L a second. */
+    float enter_height, exit_height, enter_speed, exit_speed;
+    /* lock: the ball of a standing foot stays where it is on its body, until the foot lifts or the animation has moved away */
+    int lock;                 /* 1 = on, the default */
+    float release_distance;   /* metres, default 0.2 */
+    float release_twist;      /* radians, default 0.6 */
+    float release_half_life;  /* what is left of the lock dies away with this half-life; default 0.05 s */
+    float max_toe_bend;       /* the ball joint turns at most this far to lie on the ground, radians; default 0.6, 0 = off */
 } phx_crowd_params;
 
 PHX_API phx_crowd_params phx_crowd_params_default(void);
@@ -100,11 +111,28 @@ PHX_API const phx_backend *phx_crowd_backend(const phx_crowd *crowd);
 /* The joints that are read, parents first: what a PHX_POSE_COMPACT pose holds, in this order. */
 PHX_API const uint16_t *phx_crowd_joints(const phx_crowd *crowd, uint32_t *count);
 
+/* Something that may carry feet: a platform, a lift, another character. geomID of a hit is an index into the frame's bodies. */
+typedef struct phx_body {
+    phx_vec3 position;
+    phx_quat rotation;
+    uint32_t generation; /* change it when the index is given to another body: feet locked to the old one let go */
+} phx_body;
+
+/* How much is done for a character in a frame. */
+typedef enum phx_lod {
+    PHX_LOD_FULL = 0,   /* everything */
+    PHX_LOD_REPLAY = 1, /* last frame's local corrections once more, no rays wanted, no state but time moves */
+    PHX_LOD_PELVIS = 2, /* only the pelvis correction is kept */
+    PHX_LOD_OFF = 3     /* as animated; state starts afresh afterwards */
+} phx_lod;
+
 /* What may be said of a character in a frame. */
 typedef enum phx_character_flag {
     PHX_CHARACTER_TELEPORT = 1u << 0, /* forget what was: filters snap, locks open. Also for a newly spawned character. */
-    PHX_CHARACTER_OFF = 1u << 1       /* leave this character as animated */
+    PHX_CHARACTER_OFF = 1u << 1,      /* leave this character as animated: the same as PHX_LOD_OFF */
+    PHX_CHARACTER_LOD_SHIFT = 8       /* bits 8 and 9 hold a phx_lod */
 } phx_character_flag;
+#define PHX_CHARACTER_LOD(lod) ((uint32_t)(lod) << PHX_CHARACTER_LOD_SHIFT)
 
 /* What one frame consumes. Views by character index; all optional but poses. A frame is only read, except poses.data. */
 typedef struct phx_crowd_frame {
@@ -116,6 +144,8 @@ typedef struct phx_crowd_frame {
     phx_view weight;        /* float: 0 animated .. 1 corrected; default 1 */
     phx_view flags;         /* uint32_t: phx_character_flag bits; default 0 */
     phx_view support;       /* leg_count floats a character: 1 the foot stands, 0 it swings; default found from height */
+    const phx_body *bodies; /* body_count transforms of this frame; NULL: every geomID is ground that never moves */
+    uint32_t body_count;    /* a hit on a geomID at or beyond it is refused */
     uint32_t worker;        /* which workspace, where def.workspaces is not 0 */
 } phx_crowd_frame;
 
@@ -165,6 +195,9 @@ typedef struct phx_foot_info {
     float residual;                       /* ankle to target, in units */
     uint32_t flags;                       /* phx_flag bits of the leg */
     uint32_t body;                        /* geomID of the ground, PHX_NO_HIT = none */
+    uint32_t locked;                      /* 1 = the ball is locked to its body */
+    phx_vec3 lock_point;                  /* where, in the body's frame (the world's where there are no bodies) */
+    phx_vec3 lock_offset;                 /* by which the lock moves the foot from its animated place, world axes */
 } phx_foot_info;
 
 PHX_API phx_status phx_crowd_foot(const phx_crowd *crowd, uint32_t character, uint32_t leg, phx_foot_info *info);
