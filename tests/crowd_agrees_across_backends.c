@@ -36,6 +36,7 @@ static void set_character(world w, uint32_t at, uint32_t c, uint32_t f, int host
     w.flags[at] = 0;
     random_state per_frame = {(uint64_t)c << 32 | f};
     if (random_below(&per_frame, 20) == 0) w.flags[at] = 1u << random_below(&per_frame, 2);
+    if (c % 3 == 1 && random_below(&per_frame, 4)) w.flags[at] |= PHX_CHARACTER_LOD(random_below(&per_frame, 4));
     if (hostile && random_below(&per_frame, 6) == 0) {
         static const float bad[] = {NAN, INFINITY, 3e38f, -1e30f, 0.0f};
         const float value = bad[random_below(&per_frame, 5)];
@@ -49,6 +50,16 @@ static void set_character(world w, uint32_t at, uint32_t c, uint32_t f, int host
         default: w.weights[at] = value;
         }
     }
+}
+
+static phx_body bodies[3];
+static void move_bodies(uint32_t f) {
+    for (uint32_t b = 0; b < 3; ++b) {
+        bodies[b].position = (phx_vec3){0.1f * (float)(b * f), 0.05f * sinf((float)(f + b)), 0};
+        bodies[b].rotation = about_y(0.02f * (float)(b * f));
+        bodies[b].generation = f / (5 + 9 * b);
+    }
+    if (f % 13 == 12) bodies[1].position.x = NAN;
 }
 
 static phx_crowd_frame frame_over(world w, float dt, int with_support) {
@@ -74,7 +85,9 @@ static void every_backend_returns_the_reference(void **state) {
         const int hostile = round % 3 == 2, with_support = round % 4 == 1, scaled = round % 5 == 4;
         world expected = make_world(count), actual = make_world(count);
         phx_crowd_def def = rig_def(phx_backend_find("reference"), count ? count : 1);
-        def.scaled = scaled;
+        def.scaled = scaled, def.bodies = round % 3 == 0, def.replay = round % 2;
+        if (round % 6 == 5) def.params.pelvis_spring = 1, def.params.ray_reuse = 0.04f, def.params.max_foot_pitch = 0.1f, def.params.max_foot_roll = 0.05f;
+        if (round % 9 == 4) def.params.lock = 0;
         if (round % 7 == 3) def.params.soft_start = 0.95f, def.legs[0].max_bend = 2.0f, def.legs[0].min_bend = 0.05f;
         phx_crowd *reference = phx_crowd_create(&def, NULL), *others[8];
         assert_non_null(reference);
@@ -86,10 +99,13 @@ static void every_backend_returns_the_reference(void **state) {
         for (uint32_t f = 0; f < 24; ++f) {
             for (uint32_t c = 0; c < count; ++c) set_character(expected, c, c, f, hostile);
             phx_crowd_frame frame = frame_over(expected, dt_of(f), with_support);
+            move_bodies(f);
+            if (def.bodies) frame.bodies = bodies, frame.body_count = 3;
             run_frame(reference, &frame, ground_hills, NULL);
             for (uint32_t k = 0; k < n; ++k) {
                 for (uint32_t c = 0; c < count; ++c) set_character(actual, c, c, f, hostile);
                 frame = frame_over(actual, dt_of(f), with_support);
+                if (def.bodies) frame.bodies = bodies, frame.body_count = 3;
                 run_frame(others[k], &frame, ground_hills, NULL);
                 const long at = first_difference(expected.poses, actual.poses, count * RIG_JOINTS * sizeof *actual.poses);
                 if (at >= 0) {

@@ -60,16 +60,22 @@ static inline int ground_hills(const void *unused, float x, float z, float *heig
     return !(sinf(5 * x) > 0.97f); /* a crack now and then */
 }
 
+/* which of the bodies carries the ground there: patches of three, and now and then one that does not exist */
+static inline uint32_t ground_body(float x, float z) {
+    const int cell = (int)floorf(x / 1.7f) * 7 + (int)floorf(z / 1.3f) * 3;
+    return (uint32_t)((cell % 23 + 23) % 23 == 5 ? 77 : (cell % 3 + 3) % 3);
+}
+
 static inline void cast(phx_ray_blocks rays, ground_function ground, const void *data) {
     for (uint32_t b = 0; b < rays.count; ++b) {
         phx_ray_block *r = rays.blocks + b;
         for (int lane = 0; lane < PHX_BLOCK_LANES; ++lane) {
             float height;
             phx_vec3 normal;
-            if (!ground(data, r->org_x[lane], r->org_z[lane], &height, &normal)) continue;
+            if (r->tfar[lane] < 0 || !ground(data, r->org_x[lane], r->org_z[lane], &height, &normal)) continue;
             const float t = r->org_y[lane] - height;
             if (!(t >= 0 && t <= r->tfar[lane])) continue;
-            r->tfar[lane] = t, r->geomID[lane] = 0;
+            r->tfar[lane] = t, r->geomID[lane] = ground_body(r->org_x[lane], r->org_z[lane]);
             r->Ng_x[lane] = normal.x, r->Ng_y[lane] = normal.y, r->Ng_z[lane] = normal.z;
         }
     }

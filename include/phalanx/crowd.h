@@ -48,7 +48,8 @@ typedef struct phx_crowd_params {
     float step_up;            /* ground up to this far above the root's level is stood on; default 0.5 */
     float step_down;          /* and down to this far below; default 0.5 */
     float max_slope;          /* steeper ground is refused; default 60 degrees */
-    float max_foot_tilt;      /* the foot turns at most this far from its animated attitude; default 40 degrees */
+    float max_foot_pitch;     /* the foot turns at most this far from its animated attitude, toes up or down; default 45 degrees */
+    float max_foot_roll;      /* and sideways; default 30 degrees */
     float max_pelvis_drop;    /* default 0.5 */
     float max_pelvis_rise;    /* default 0.1 */
     float pelvis_speed;       /* the pelvis correction moves at most this fast, metres a second; default 1.5 */
@@ -72,6 +73,8 @@ typedef struct phx_crowd_params {
     float release_distance;   /* metres, default 0.2 */
     float release_twist;      /* radians, default 0.6 */
     float release_half_life;  /* what is left of the lock dies away with this half-life; default 0.05 s */
+    float ray_reuse;          /* no ray is asked for while a sole is this near, in level metres, to the last point hit; default 0 = always
+                                 ask. Ignored in frames with bodies. Such rays have tfar -1. */
     float max_toe_bend;       /* the ball joint turns at most this far to lie on the ground, radians; default 0.6, 0 = off */
 } phx_crowd_params;
 
@@ -93,6 +96,8 @@ typedef struct phx_crowd_def {
     phx_vec3 up;                   /* unit; default (0, 1, 0) */
     float unit;                    /* metres in one unit of skeleton, roots and hits; default 1 */
     int scaled;                    /* 1 = joints have scales other than 1 */
+    int bodies;                    /* 1 = frames may give bodies that move */
+    int replay;                    /* 1 = characters may be at PHX_LOD_REPLAY or PHX_LOD_PELVIS */
     uint32_t workspaces;           /* 0 = one a tile (default). N = worker w of N uses workspace w (frame.worker) */
     phx_crowd_params params;
     phx_allocator allocator;
@@ -164,8 +169,8 @@ typedef struct phx_ray_block {
 } phx_ray_block;
 
 /* The rays of one tile. Block (group * legs + leg) * 2 + end holds the rays of 16 characters, first_character + group * 16 + lane;
- * end 0 is the heel, 1 the ball. Bit `lane` of active[group] says whether a character is there: inactive lanes hold copies of
- * active ones and may be cast or not, as is cheaper. */
+ * end 0 is the heel, 1 the ball. Bit `lane` of active[group] says whether a ray is wanted there: other lanes hold finite rays with
+ * tfar <= 0 or copies, and may be cast or not, as is cheaper. Hits one frame old are tolerated: copy last frame's blocks over. */
 typedef struct phx_ray_blocks {
     phx_ray_block *blocks; /* NULL when the call was rejected */
     uint32_t count;        /* blocks */
@@ -196,7 +201,7 @@ typedef struct phx_foot_info {
     uint32_t flags;                       /* phx_flag bits of the leg */
     uint32_t body;                        /* geomID of the ground, PHX_NO_HIT = none */
     uint32_t locked;                      /* 1 = the ball is locked to its body */
-    phx_vec3 lock_point;                  /* where, in the body's frame (the world's where there are no bodies) */
+    phx_vec3 lock_point;                  /* where, in the body's frame (the world's where the definition has no bodies) */
     phx_vec3 lock_offset;                 /* by which the lock moves the foot from its animated place, world axes */
 } phx_foot_info;
 

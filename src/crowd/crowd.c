@@ -17,6 +17,8 @@ struct phx_crowd {
     phx_crowd_setup setup;
     phx_character_state *characters; /* [tile * GROUPS + group] */
     phx_leg_state *legs;             /* [(tile * GROUPS + group) * legs + leg] */
+    phx_carried_plane *carried;
+    phx_leg_replay *replays;
     /* workspaces: GROUPS entries (times slots, legs, rays) each */
     phx_rows4 *root_rotation;
     phx_rows3 *root_position;
@@ -32,13 +34,19 @@ static const float pi = 3.14159274101257f;
 phx_crowd_params phx_crowd_params_default(void) {
     phx_crowd_params params;
     params.step_up = 0.5f, params.step_down = 0.5f;
-    params.max_slope = 1.04719755f, params.max_foot_tilt = 0.69813170f;
+    params.max_slope = 1.04719755f, params.max_foot_pitch = 0.78539816f, params.max_foot_roll = 0.52359878f;
     params.max_pelvis_drop = 0.5f, params.max_pelvis_rise = 0.1f;
     params.pelvis_speed = 1.5f;
     params.pelvis_half_life = 0.03f, params.ground_half_life = 0.05f, params.tilt_half_life = 0.05f, params.weight_half_life = 0.1f;
     params.hold_seconds = 0.1f;
     params.contact_height = 0.02f, params.swing_height = 0.12f, params.plant_height = 0.04f;
     params.max_extension = 0.9995f, params.soft_start = 1.0f;
+    params.pelvis_spring = 0;
+    params.enter_height = params.exit_height = params.enter_speed = params.exit_speed = 0.0f;
+    params.lock = 1;
+    params.release_distance = 0.2f, params.release_twist = 0.6f, params.release_half_life = 0.05f;
+    params.ray_reuse = 0.0f;
+    params.max_toe_bend = 0.6f;
     return params;
 }
 
@@ -133,18 +141,27 @@ static phx_status check_def(const phx_crowd_def *def, phx_report *report) {
         float value, low, high;
     } ranges[] = {
         {"step_up", p->step_up, 1e-3f, 1e3f}, {"step_down", p->step_down, 1e-3f, 1e3f}, {"max_slope", p->max_slope, 0.01f, 1.55f},
-        {"max_foot_tilt", p->max_foot_tilt, 0.0f, 1.5f}, {"max_pelvis_drop", p->max_pelvis_drop, 0.0f, 1e3f},
+        {"max_foot_pitch", p->max_foot_pitch, 0.0f, 1.2f}, {"max_foot_roll", p->max_foot_roll, 0.0f, 1.2f}, {"max_pelvis_drop", p->max_pelvis_drop, 0.0f, 1e3f},
         {"max_pelvis_rise", p->max_pelvis_rise, 0.0f, 1e3f}, {"pelvis_speed", p->pelvis_speed, 0.0f, 1e6f},
         {"pelvis_half_life", p->pelvis_half_life, 0.0f, 1e6f}, {"ground_half_life", p->ground_half_life, 0.0f, 1e6f},
         {"tilt_half_life", p->tilt_half_life, 0.0f, 1e6f}, {"weight_half_life", p->weight_half_life, 0.0f, 1e6f},
         {"hold_seconds", p->hold_seconds, 0.0f, 1e6f}, {"contact_height", p->contact_height, 0.0f, 1e3f},
         {"swing_height", p->swing_height, 1e-4f, 1e3f}, {"plant_height", p->plant_height, 0.0f, 1e3f},
         {"max_extension", p->max_extension, 0.5f, 1.0f}, {"soft_start", p->soft_start, 0.5f, 1.0f},
+        {"enter_height", p->enter_height, 0.0f, 1e3f}, {"exit_height", p->exit_height, 0.0f, 1e3f},
+        {"enter_speed", p->enter_speed, 0.0f, 1e6f}, {"exit_speed", p->exit_speed, 0.0f, 1e6f},
+        {"release_distance", p->release_distance, 1e-4f, 1e3f}, {"release_twist", p->release_twist, 0.01f, 1.5f},
+        {"release_half_life", p->release_half_life, 0.0f, 1e6f}, {"ray_reuse", p->ray_reuse, 0.0f, 1e3f},
+        {"max_toe_bend", p->max_toe_bend, 0.0f, 1.5f},
     };
     for (size_t k = 0; k < sizeof ranges / sizeof *ranges; ++k)
         if (phx_check_range("crowd params", ranges[k].name, ranges[k].value, ranges[k].low, ranges[k].high, report)) return PHX_ERROR_VALUE;
     if (p->swing_height <= p->contact_height)
         return phx_reject(report, PHX_ERROR_VALUE, "crowd params: 'swing_height' is %g, not above 'contact_height' %g", (double)p->swing_height, (double)p->contact_height);
+    if (p->exit_height > 0.0f && p->exit_height < p->enter_height)
+        return phx_reject(report, PHX_ERROR_VALUE, "crowd params: 'exit_height' is %g, below 'enter_height' %g", (double)p->exit_height, (double)p->enter_height);
+    if (p->exit_speed > 0.0f && p->exit_speed < p->enter_speed)
+        return phx_reject(report, PHX_ERROR_VALUE, "crowd params: 'exit_speed' is %g, below 'enter_speed' %g", (double)p->exit_speed, (double)p->enter_speed);
     if (!!def->allocator.allocate != !!def->allocator.release)
         return phx_reject(report, PHX_ERROR_NULL, "%s: 'allocator' has only one of allocate and release", name);
     return PHX_OK;
@@ -163,8 +180,8 @@ static void prepare_setup(const phx_crowd_def *def, const uint16_t *slots, phx_c
         out->hip = slots[leg->hip], out->knee = slots[leg->knee], out->ankle = slots[leg->ankle];
         out->ball = leg->ball == PHX_NO_JOINT ? out->ankle : slots[leg->ball];
         out->hip_parent = setup->plan.parents[out->hip], out->knee_parent = setup->plan.parents[out->knee];
-        out->ankle_parent = setup->plan.parents[out->ankle];
-        out->hip_joint = leg->hip, out->knee_joint = leg->knee, out->ankle_joint = leg->ankle;
+        out->ankle_parent = setup->plan.parents[out->ankle], out->ball_parent = setup->plan.parents[out->ball];
+        out->hip_joint = leg->hip, out->knee_joint = leg->knee, out->ankle_joint = leg->ankle, out->ball_joint = leg->ball;
         out->heel_offset = leg->heel_offset, out->ball_offset = leg->ball_offset, out->knee_forward = leg->knee_forward;
         out->limits = leg->max_bend > 0.0f;
         bend_limits1(leg->min_bend, leg->max_bend, &out->short_at_min_bend, &out->open_at_max_bend);
@@ -175,7 +192,8 @@ static void prepare_setup(const phx_crowd_def *def, const uint16_t *slots, phx_c
     setup->step_up = p->step_up * per_metre;
     setup->ray_length = (p->step_up + p->step_down) * per_metre;
     sincos1(p->max_slope, &unused, &setup->cos_max_slope);
-    sincos1(p->max_foot_tilt, &setup->sin_max_tilt, &setup->cos_max_tilt);
+    sincos1(p->max_foot_pitch, &setup->sin_max_pitch, &unused), sincos1(p->max_foot_roll, &setup->sin_max_roll, &unused);
+    sincos1(p->max_toe_bend * 0.5f, &setup->sin_half_toe, &unused);
     setup->max_pelvis_drop = p->max_pelvis_drop * per_metre, setup->max_pelvis_rise = p->max_pelvis_rise * per_metre;
     setup->pelvis_speed = p->pelvis_speed * per_metre;
     setup->pelvis_half_life = p->pelvis_half_life, setup->ground_half_life = p->ground_half_life;
@@ -185,6 +203,17 @@ static void prepare_setup(const phx_crowd_def *def, const uint16_t *slots, phx_c
     setup->inverse_swing_range = 1.0f / (setup->swing_height - setup->contact_height);
     setup->plant_height = p->plant_height * per_metre;
     setup->max_extension = p->max_extension, setup->soft_start = p->soft_start;
+    setup->enter_height = p->enter_height * per_metre, setup->exit_height = p->exit_height * per_metre;
+    setup->enter_speed = p->enter_speed * per_metre, setup->exit_speed = p->exit_speed * per_metre;
+    setup->lock = p->lock != 0, setup->pelvis_spring = p->pelvis_spring != 0, setup->bodies = def->bodies != 0, setup->replay = def->replay != 0;
+    const float distance = p->release_distance * per_metre, reuse = p->ray_reuse * per_metre;
+    setup->release_distance_squared = distance * distance;
+    setup->relock_distance_squared = distance * distance * 0.0625f; /* a quarter of the distance, so that a released foot does not catch at once */
+    sincos1(p->release_twist * 0.5f, &setup->sin_half_release_twist, &unused);
+    setup->release_half_life = p->release_half_life;
+    setup->ray_reuse_squared = reuse * reuse;
+    setup->grip_half_life = 0.04f;
+    setup->pelvis_rate = 1.67834699f / max1(p->pelvis_half_life, 1e-6f); /* (1 + x) e^-x = 1/2 */
 }
 
 static void *default_allocate(void *context, size_t size, size_t alignment) {
@@ -215,6 +244,8 @@ static phx_crowd *lay_out(arena *a, const phx_crowd_def *def, uint32_t slot_coun
     *parents = take(a, slot_count * sizeof **parents);
     phx_character_state *characters = take(a, tiles * GROUPS * sizeof *characters);
     phx_leg_state *leg_states = take(a, tiles * GROUPS * legs * sizeof *leg_states);
+    phx_carried_plane *carried = def->bodies ? take(a, tiles * GROUPS * legs * sizeof *carried) : NULL;
+    phx_leg_replay *replays = def->replay ? take(a, tiles * GROUPS * legs * sizeof *replays) : NULL;
     phx_rows4 *root_rotation = take(a, workspaces * GROUPS * sizeof *root_rotation);
     phx_rows3 *root_position = take(a, workspaces * GROUPS * sizeof *root_position);
     phx_rows1 *good = take(a, workspaces * GROUPS * sizeof *good);
@@ -224,7 +255,7 @@ static phx_crowd *lay_out(arena *a, const phx_crowd_def *def, uint32_t slot_coun
     phx_ray_block *rays = take(a, workspaces * GROUPS * legs * 2 * sizeof *rays);
     if (!crowd) return NULL;
     crowd->tiles = (uint32_t)tiles, crowd->workspaces = (uint32_t)workspaces, crowd->per_tile = def->workspaces == 0;
-    crowd->characters = characters, crowd->legs = leg_states, crowd->root_rotation = root_rotation, crowd->root_position = root_position;
+    crowd->characters = characters, crowd->legs = leg_states, crowd->carried = carried, crowd->replays = replays, crowd->root_rotation = root_rotation, crowd->root_position = root_position;
     crowd->good = good, crowd->joints = joint_rows, crowd->scales = scales, crowd->feet = feet, crowd->rays = rays;
     return crowd;
 }
@@ -316,6 +347,8 @@ phx_status phx_crowd_validate(const phx_crowd *crowd, const phx_crowd_frame *fra
         return phx_reject(report, PHX_ERROR_COUNT, "%s: 'count' is %u, the capacity is %u", name, frame->count, crowd->capacity);
     if (!crowd->per_tile && frame->worker >= crowd->workspaces)
         return phx_reject(report, PHX_ERROR_COUNT, "%s: 'worker' is %u, the crowd has %u workspaces", name, frame->worker, crowd->workspaces);
+    if (!frame->bodies && crowd->setup.bodies) return phx_reject(report, PHX_ERROR_NULL, "%s: 'bodies' is NULL, but the crowd was defined with bodies", name);
+    if (frame->bodies && !crowd->setup.bodies) return phx_reject(report, PHX_ERROR_STATE, "%s: 'bodies' are given, but the crowd was defined without", name);
     if (frame->count == 0) return phx_accept(report);
     const phx_status status = phx_check_poses(name, &frame->poses, crowd->setup.scaled, report);
     if (status) return status;
@@ -330,11 +363,13 @@ phx_status phx_crowd_validate(const phx_crowd *crowd, const phx_crowd_frame *fra
     return checked ? checked : phx_accept(report);
 }
 
-/* share of the old value that stays after dt: 2^(-dt / half-life) */
-static float keep(float dt, float half_life) {
-    if (dt <= 0.0f) return 1.0f;
-    if (half_life <= 0.0f) return 0.0f;
-    return exp2_1(-dt / half_life);
+phx_crowd_step phx_crowd_step_of(const phx_crowd_setup *setup, float dt) {
+    phx_crowd_step step;
+    step.dt = dt;
+    step.pelvis_keep = keep1(dt, setup->pelvis_half_life), step.ground_keep = keep1(dt, setup->ground_half_life);
+    step.tilt_keep = keep1(dt, setup->tilt_half_life), step.weight_keep = keep1(dt, setup->weight_half_life);
+    step.grip_keep = keep1(dt, setup->grip_half_life), step.release_keep = keep1(dt, setup->release_half_life);
+    return step;
 }
 
 static phx_crowd_task task_of(phx_crowd *crowd, const phx_crowd_frame *frame, uint32_t tile) {
@@ -343,10 +378,7 @@ static phx_crowd_task task_of(phx_crowd *crowd, const phx_crowd_frame *frame, ui
     const float dt = frame->dt > 0.0f ? min1(frame->dt, 1e6f) : 0.0f; /* NaN and negative: 0 */
     phx_crowd_task task;
     task.setup = setup, task.frame = frame;
-    task.step.dt = dt;
-    task.step.pelvis_keep = keep(dt, setup->pelvis_half_life), task.step.ground_keep = keep(dt, setup->ground_half_life);
-    task.step.tilt_keep = keep(dt, setup->tilt_half_life), task.step.weight_keep = keep(dt, setup->weight_half_life);
-    task.step.pelvis_travel = setup->pelvis_speed * dt;
+    task.step = phx_crowd_step_of(setup, dt);
     task.first = tile * PHX_TILE_CHARACTERS;
     task.count = frame->count - task.first < PHX_TILE_CHARACTERS ? frame->count - task.first : PHX_TILE_CHARACTERS;
     task.root_rotation = crowd->root_rotation + workspace, task.root_position = crowd->root_position + workspace;
@@ -357,6 +389,9 @@ static phx_crowd_task task_of(phx_crowd *crowd, const phx_crowd_frame *frame, ui
     task.rays = crowd->rays + workspace * setup->leg_count * 2;
     task.characters = crowd->characters + state;
     task.legs = crowd->legs + state * setup->leg_count;
+    task.carried = crowd->carried ? crowd->carried + state * setup->leg_count : NULL;
+    task.replays = crowd->replays ? crowd->replays + state * setup->leg_count : NULL;
+    task.wanted = NULL;
     return task;
 }
 
@@ -364,15 +399,12 @@ phx_ray_blocks phx_crowd_prepare(phx_crowd *crowd, const phx_crowd_frame *frame,
     phx_ray_blocks rays;
     memset(&rays, 0, sizeof rays);
     if (phx_crowd_validate(crowd, frame, NULL) || tile >= phx_crowd_frame_tiles(crowd, frame)) return rays;
-    const phx_crowd_task task = task_of(crowd, frame, tile);
+    phx_crowd_task task = task_of(crowd, frame, tile);
+    task.wanted = rays.active;
     crowd->backend->crowd_prepare(&task);
     const uint32_t groups = (task.count + PHX_BLOCK_LANES - 1) / PHX_BLOCK_LANES;
     rays.blocks = task.rays, rays.count = groups * crowd->setup.leg_count * 2;
     rays.first_character = task.first, rays.characters = task.count, rays.legs = crowd->setup.leg_count;
-    for (uint32_t group = 0; group < groups; ++group) {
-        const uint32_t left = task.count - group * PHX_BLOCK_LANES;
-        rays.active[group] = left >= PHX_BLOCK_LANES ? 0xFFFFu : (uint16_t)((1u << left) - 1);
-    }
     return rays;
 }
 
@@ -398,6 +430,10 @@ phx_status phx_crowd_foot(const phx_crowd *crowd, uint32_t character, uint32_t l
     info->bend = vec3(state->bend.x[lane], state->bend.y[lane], state->bend.z[lane]);
     info->weight = state->weight.v[lane], info->support = state->support.v[lane], info->residual = state->residual.v[lane];
     info->flags = state->flags.v[lane], info->body = state->body.v[lane];
+    info->locked = 0.5f < state->locked.v[lane];
+    info->lock_point = vec3(state->lock_point.x[lane], state->lock_point.y[lane], state->lock_point.z[lane]);
+    if (!crowd->setup.bodies) info->lock_point = add3(at, info->lock_point);
+    info->lock_offset = vec3(state->offset.x[lane], state->offset.y[lane], state->offset.z[lane]);
     return PHX_OK;
 }
 

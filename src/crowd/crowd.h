@@ -25,8 +25,8 @@ typedef struct phx_joint_rows {
 
 typedef struct phx_leg_setup {
     uint16_t hip, knee, ankle, ball;                /* slots; ball = ankle where there is none */
-    uint16_t hip_parent, knee_parent, ankle_parent; /* slots; hip_parent PHX_NO_JOINT at a root */
-    uint16_t hip_joint, knee_joint, ankle_joint;
+    uint16_t hip_parent, knee_parent, ankle_parent, ball_parent; /* slots; hip_parent PHX_NO_JOINT at a root */
+    uint16_t hip_joint, knee_joint, ankle_joint, ball_joint;     /* ball_joint PHX_NO_JOINT where there is none */
     phx_vec3 heel_offset, ball_offset, knee_forward;
     uint32_t limits;
     float short_at_min_bend, open_at_max_bend; /* see phx_two_bone_setup */
@@ -41,41 +41,72 @@ typedef struct phx_crowd_setup {
     phx_vec3 up;
     int scaled;
     float step_up, ray_length;
-    float cos_max_slope, cos_max_tilt, sin_max_tilt;
+    float cos_max_slope, sin_max_pitch, sin_max_roll, sin_half_toe;
     float max_pelvis_drop, max_pelvis_rise, pelvis_speed;
     float pelvis_half_life, ground_half_life, tilt_half_life, weight_half_life;
     float hold_seconds, contact_height, inverse_swing_range, swing_height, plant_height;
     float max_extension, soft_start;
+    float enter_height, exit_height, enter_speed, exit_speed; /* 0 = from the leg's length */
+    int lock, pelvis_spring, bodies, replay;
+    float release_distance_squared, relock_distance_squared, sin_half_release_twist, release_half_life;
+    float ray_reuse_squared;
+    float grip_half_life, pelvis_rate; /* pelvis_rate: of the critically damped spring, 1 / s */
 } phx_crowd_setup;
 
 /* What a frame's dt means for each filter: the share of the old value that stays. */
 typedef struct phx_crowd_step {
     float dt;
-    float pelvis_keep, ground_keep, tilt_keep, weight_keep;
-    float pelvis_travel; /* farthest the pelvis moves this frame */
+    float pelvis_keep, ground_keep, tilt_keep, weight_keep, grip_keep, release_keep;
 } phx_crowd_step;
+
+phx_crowd_step phx_crowd_step_of(const phx_crowd_setup *setup, float dt);
 
 /* State of 16 characters that lives from frame to frame. */
 typedef struct phx_character_state {
-    phx_rows1 valid;  /* 1 = the rows below hold last frame's values */
-    phx_rows3 root;   /* last root position */
-    phx_rows1 pelvis; /* correction along up */
+    phx_rows1 valid;    /* 1 = the rows below hold last frame's values */
+    phx_rows1 skipped;  /* seconds that passed at a lower level of detail since the last full solve */
+    phx_rows3 root;     /* last root position */
+    phx_rows1 pelvis;   /* correction along up */
+    phx_rows1 velocity; /* of the pelvis, for the spring */
+    phx_rows3 sunk;     /* the pelvis joint's last local translation by which it was moved: for replay */
 } phx_character_state;
 
-/* State of one leg of 16 characters. Points are relative to the last root position, along world axes. */
+/* State of one leg of 16 characters. Points are relative to the last root position, along world axes, but for those marked
+ * "carried": where the frame has bodies, they are in the frame of the body under the foot. */
 typedef struct phx_leg_state {
     phx_rows3 point, normal;     /* plane under the foot */
+    phx_rows1 height;            /* of that plane under the ankle */
     phx_rows1 known;             /* 1 = the plane was seen */
     phx_rows1 missed;            /* seconds since a ray last hit */
     phx_rows1 weight;            /* 0 animated .. 1 on the ground */
     phx_rows1 jump;              /* height by which the foot still lags behind a jump of the ground */
     phx_rows3 tilt;              /* smoothed normal that the foot follows */
     phx_rows3 heel_shift, ball_shift; /* where the soles ended, sideways, from where they were animated: next frame's rays start there */
+    phx_rows3 ball;              /* animated ball, carried: its speed tells a standing foot */
+    phx_rows1 stands;            /* 1 = in contact, by hysteresis */
+    phx_rows1 grip;              /* the same, eased */
+    phx_rows1 locked;            /* 1 = the ball is locked */
+    phx_rows3 lock_point;        /* carried */
+    phx_rows3 lock_heading;      /* heel to ball, carried */
+    phx_rows1u generation;      /* of the body under the foot */
+    phx_rows3 offset;            /* level shift that the lock, or what is left of it, gives the foot */
+    phx_rows1 yaw;               /* sine of half the turn that it gives */
     phx_rows3 bend;              /* bend direction used */
     phx_rows3 target;            /* ankle target: for phx_foot_info */
     phx_rows1 support, residual; /* for phx_foot_info */
     phx_rows1u flags, body;
 } phx_leg_state;
+
+/* The plane in the frame of its body; only where bodies may be given. */
+typedef struct phx_carried_plane {
+    phx_rows3 point, normal;
+} phx_carried_plane;
+
+/* Last frame's local corrections, new = correction * animated, as the vector part of a quaternion with w >= 0; only where
+ * replay may be asked for. */
+typedef struct phx_leg_replay {
+    phx_rows3 hip, knee, ankle;
+} phx_leg_replay;
 
 /* Animated soles of 16 characters' feet, from prepare to solve. */
 typedef struct phx_foot_rows {
@@ -91,13 +122,16 @@ typedef struct phx_crowd_task {
     uint32_t first, count; /* characters */
     phx_rows4 *root_rotation; /* [group] */
     phx_rows3 *root_position; /* [group] */
-    phx_rows1 *good;          /* [group] 1 = finite input and not switched off */
+    phx_rows1 *good;          /* [group] 0 = left as animated, 1 = to be solved, without memory, 2 = with memory */
     phx_joint_rows *joints;
     phx_rows3 *scales;
     phx_foot_rows *feet;
     phx_ray_block *rays;
     phx_character_state *characters;
     phx_leg_state *legs;
+    phx_carried_plane *carried; /* like legs; NULL unless setup->bodies */
+    phx_leg_replay *replays;    /* like legs; NULL unless setup->replay */
+    uint16_t *wanted;           /* [group] out of prepare: lanes that want rays */
 } phx_crowd_task;
 
 #endif

@@ -2,87 +2,179 @@
  * described in phalanx/crowd.h, the scalar twin is reference/crowd.c. Positions are relative to the character's root, along
  * world axes, so that precision does not depend on where the character stands. */
 
-static inline lv3 up_of(const phx_crowd_setup *setup) { return v3_splat(setup->up.x, setup->up.y, setup->up.z); }
-static inline lf saturate(lf a) { return f_min(f_max(a, f_splat(0.0f)), f_splat(1.0f)); }
-static inline lf mix(lf a, lf b, lf t) { return f_add(a, f_mul(f_sub(b, a), t)); }
-static inline lv3 v3_mix(lv3 a, lv3 b, lf t) { return v3_add(a, v3_scale(v3_sub(b, a), t)); }
-static inline lv3 v3_unit(lv3 a) { return v3_scale(a, f_div(f_splat(1.0f), f_sqrt(f_max(v3_dot(a, a), f_splat(1e-30f))))); }
-static inline lv3 v3_level(lv3 a, lv3 up) { return v3_sub(a, v3_scale(up, v3_dot(a, up))); }
-static inline void f_store_where(lm m, float *p, lf a) { f_store(p, f_select(m, a, f_load(p))); }
-static inline void i_store_where(lm m, void *p, li a) { i_store(p, i_select(m, a, i_load(p))); }
-static inline void v3_store_where(lm m, phx_rows3 *rows, uint32_t lane, lv3 a) { v3_store(rows, lane, v3_select(m, a, v3_load(rows, lane))); }
+lane_inline lv3 v3_of(phx_vec3 a) { return v3_splat(a.x, a.y, a.z); }
+lane_inline lf saturate(lf a) { return f_min(f_max(a, f_splat(0.0f)), f_splat(1.0f)); }
+lane_inline lf mix(lf a, lf b, lf t) { return f_add(a, f_mul(f_sub(b, a), t)); }
+lane_inline lv3 v3_mix(lv3 a, lv3 b, lf t) { return v3_add(a, v3_scale(v3_sub(b, a), t)); }
+lane_inline lv3 v3_unit(lv3 a) { return v3_scale(a, f_div(f_splat(1.0f), f_sqrt(f_max(v3_dot(a, a), f_splat(1e-30f))))); }
+lane_inline lv3 v3_level(lv3 a, lv3 up) { return v3_sub(a, v3_scale(up, v3_dot(a, up))); }
+/* the old value moves to the wanted one, of which `keep` is what stays of their difference; time that stands still holds it to the bit */
+lane_inline lf ease(lf old, lf wanted, lf keep) { return f_select(f_lt(keep, f_splat(1.0f)), mix(wanted, old, keep), old); }
+/* state that dies away lands on 0 long before it is denormal */
+lane_inline lf settle(lf a) { return f_keep(f_lt(f_splat(1e-9f), f_abs(a)), a); }
+lane_inline lv3 v3_settle(lv3 a) { return v3(settle(a.x), settle(a.y), settle(a.z)); }
+lane_inline lm is_set(const float *row) { return f_lt(f_splat(0.5f), f_load(row)); }
+lane_inline void f_store_where(lm m, float *p, lf a) { f_store(p, f_select(m, a, f_load(p))); }
+lane_inline void i_store_where(lm m, void *p, li a) { i_store(p, i_select(m, a, i_load(p))); }
+lane_inline void v3_store_where(lm m, phx_rows3 *rows, uint32_t lane, lv3 a) { v3_store(rows, lane, v3_select(m, a, v3_load(rows, lane))); }
 
 static void crowd_prepare(const phx_crowd_task *task) {
     const phx_crowd_setup *setup = task->setup;
     const phx_crowd_frame *frame = task->frame;
     const uint32_t legs = setup->leg_count, slots = setup->plan.count;
-    const lv3 up = up_of(setup);
+    const lv3 up = v3_of(setup->up), none = v3_splat(0.0f, 0.0f, 0.0f);
+    const int reuse = setup->ray_reuse_squared > 0.0f && !frame->bodies;
     for (uint32_t start = 0, group = 0; start < task->count; start += PHX_BLOCK_LANES, ++group) {
         const uint32_t in_group = task->count - start < PHX_BLOCK_LANES ? task->count - start : PHX_BLOCK_LANES;
         phx_joint_rows *joints = task->joints + group * slots;
         phx_rows3 *scales = task->scales ? task->scales + group * slots : NULL;
         const phx_character_state *character = task->characters + group;
+        uint32_t wanted = 0;
         for (uint32_t lane = 0; lane < PHX_BLOCK_LANES; lane += LANES) {
             const span s = lanes_of(task->first + start, in_group, lane);
-            const lv3 root = frame->root_position.data ? pack3(frame->root_position, s.first, s.count) : v3_splat(0, 0, 0);
+            const lv3 root = frame->root_position.data ? pack3(frame->root_position, s.first, s.count) : none;
             const lq4 rotation = frame->root_rotation.data ? pack4(frame->root_rotation, s.first, s.count) : q4_identity();
             li flags = i_splat(0);
             if (frame->flags.data) flags = i_bits_of(pack1(frame->flags, s.first, s.count));
-            walk_joints(&setup->plan, &frame->poses, task->first + start, lane, s, rotation, joints, scales);
+            const li lod = i_and(i_shr(flags, PHX_CHARACTER_LOD_SHIFT), i_splat(3));
+            const lm full = m_and(i_eq(i_and(flags, i_splat(PHX_CHARACTER_OFF)), i_splat(0)), i_eq(lod, i_splat(PHX_LOD_FULL)));
+            lm good = full;
+            if (m_any(full)) {
+                walk_joints(&setup->plan, &frame->poses, task->first + start, lane, s, rotation, joints, scales);
 
-            /* input that arithmetic can bear, or the character is left alone this frame and starts afresh in the next */
-            const lf norm = q4_dot(rotation, rotation);
-            lm good = m_and(f_lt(v3_dot(root, root), f_splat(1e18f)), m_and(f_lt(f_splat(0.25f), norm), f_lt(norm, f_splat(4.0f))));
-            const li off = i_and(flags, i_splat(PHX_CHARACTER_OFF));
-            good = m_and(good, i_eq(off, i_splat(0)));
-            for (uint32_t leg = 0; leg < legs; ++leg) {
-                const phx_leg_setup *rig = setup->legs + leg;
-                phx_foot_rows *foot = task->feet + group * legs + leg;
-                const lv3 ankle = v3_load(&joints[rig->ankle].position, lane);
-                const lv3 heel = v3_add(ankle, q4_rotate(q4_load(&joints[rig->ankle].rotation, lane), v3_splat(rig->heel_offset.x, rig->heel_offset.y, rig->heel_offset.z)));
-                const lv3 ball = v3_add(v3_load(&joints[rig->ball].position, lane),
-                                        q4_rotate(q4_load(&joints[rig->ball].rotation, lane), v3_splat(rig->ball_offset.x, rig->ball_offset.y, rig->ball_offset.z)));
-                v3_store(&foot->heel, lane, heel), v3_store(&foot->ball, lane, ball);
-                good = m_and(good, m_and(f_lt(v3_dot(heel, heel), f_splat(1e18f)), f_lt(v3_dot(ball, ball), f_splat(1e18f))));
+                /* input that arithmetic can bear, or the character is left alone this frame and starts afresh in the next */
+                const lf norm = q4_dot(rotation, rotation);
+                good = m_and(good, m_and(f_lt(v3_dot(root, root), f_splat(1e18f)), m_and(f_lt(f_splat(0.25f), norm), f_lt(norm, f_splat(4.0f)))));
+                for (uint32_t leg = 0; leg < legs; ++leg) {
+                    const phx_leg_setup *rig = setup->legs + leg;
+                    phx_foot_rows *foot = task->feet + group * legs + leg;
+                    const lv3 heel = v3_add(v3_load(&joints[rig->ankle].position, lane), q4_rotate(q4_load(&joints[rig->ankle].rotation, lane), v3_of(rig->heel_offset)));
+                    const lv3 ball = v3_add(v3_load(&joints[rig->ball].position, lane), q4_rotate(q4_load(&joints[rig->ball].rotation, lane), v3_of(rig->ball_offset)));
+                    v3_store(&foot->heel, lane, heel), v3_store(&foot->ball, lane, ball);
+                    good = m_and(good, m_and(f_lt(v3_dot(heel, heel), f_splat(1e18f)), f_lt(v3_dot(ball, ball), f_splat(1e18f))));
+                }
+                v3_store(&task->root_position[group], lane, root), q4_store(&task->root_rotation[group], lane, rotation);
             }
             const li teleport = i_and(flags, i_splat(PHX_CHARACTER_TELEPORT));
-            const lm remembered = m_and(f_lt(f_splat(0.5f), f_load(character->valid.v + lane)), i_eq(teleport, i_splat(0)));
-            v3_store(&task->root_position[group], lane, root), q4_store(&task->root_rotation[group], lane, rotation);
+            const lm remembered = m_and(is_set(character->valid.v + lane), i_eq(teleport, i_splat(0)));
             f_store(task->good[group].v + lane, f_keep(good, f_select(remembered, f_splat(2.0f), f_splat(1.0f))));
+            wanted |= (m_bits(good) & ((1u << LANES) - 1)) << lane;
 
             /* rays start where the soles will probably end: where they ended last frame, seen from the animation */
             const lv3 lift = v3_scale(up, f_splat(setup->step_up));
             for (uint32_t leg = 0; leg < legs; ++leg) {
                 const phx_foot_rows *foot = task->feet + group * legs + leg;
                 const phx_leg_state *state = task->legs + group * legs + leg;
+                phx_ray_block *rays = task->rays + (group * legs + leg) * 2;
+                if (!m_any(full)) { /* nothing to cast: rays that no caster takes */
+                    for (int end = 0; end < 2; ++end) f_store(rays[end].tfar + lane, f_splat(-1.0f)), i_store(rays[end].geomID + lane, i_splat(-1));
+                    continue;
+                }
+                const lv3 heel = v3_load(&foot->heel, lane), ball = v3_load(&foot->ball, lane);
+                const lv3 heel_end = v3_select(remembered, v3_add(heel, v3_load(&state->heel_shift, lane)), heel);
+                const lv3 ball_end = v3_select(remembered, v3_add(ball, v3_load(&state->ball_shift, lane)), ball);
+                lm ask = good;
+                if (reuse) {
+                    const lv3 last = v3_sub(v3_load(&state->point, lane), v3_sub(root, v3_load(&character->root, lane)));
+                    const lv3 from_heel = v3_level(v3_sub(last, heel_end), up), from_ball = v3_level(v3_sub(last, ball_end), up);
+                    const lf nearest = f_min(v3_dot(from_heel, from_heel), v3_dot(from_ball, from_ball));
+                    const lm fresh = m_and(m_and(remembered, is_set(state->known.v + lane)), f_lt(nearest, f_splat(setup->ray_reuse_squared)));
+                    ask = m_andnot(good, fresh);
+                }
                 for (int end = 0; end < 2; ++end) {
-                    phx_ray_block *ray = task->rays + (group * legs + leg) * 2 + (uint32_t)end;
-                    lv3 sole = v3_load(end ? &foot->ball : &foot->heel, lane);
-                    const lv3 shift = v3_load(end ? &state->ball_shift : &state->heel_shift, lane);
-                    sole = v3_select(remembered, v3_add(sole, shift), sole);
-                    lv3 origin = v3_add(root, v3_add(v3_level(sole, up), lift));
-                    origin = v3_select(good, origin, v3_splat(0, 0, 0));
-                    f_store(ray->org_x + lane, origin.x), f_store(ray->org_y + lane, origin.y), f_store(ray->org_z + lane, origin.z);
-                    f_store(ray->tfar + lane, f_keep(good, f_splat(setup->ray_length)));
-                    i_store(ray->geomID + lane, i_splat(-1));
+                    const lv3 origin = v3_select(good, v3_add(root, v3_add(v3_level(end ? ball_end : heel_end, up), lift)), none);
+                    f_store(rays[end].org_x + lane, origin.x), f_store(rays[end].org_y + lane, origin.y), f_store(rays[end].org_z + lane, origin.z);
+                    f_store(rays[end].tfar + lane, f_select(ask, f_splat(setup->ray_length), f_splat(-1.0f)));
+                    i_store(rays[end].geomID + lane, i_splat(-1));
                 }
             }
         }
+        task->wanted[group] = (uint16_t)(wanted & ((in_group == PHX_BLOCK_LANES ? 0x10000u : 1u << in_group) - 1));
     }
 }
 
-/* A ray's hit as a point (root-relative) and unit normal; false for misses, ceilings, steep ground and nonsense. */
-static inline lm read_hit(const phx_crowd_setup *setup, const phx_ray_block *ray, uint32_t lane, lv3 sole, lv3 up, lv3 *point, lv3 *normal) {
+/* What the stages of one lane group hand to each other. */
+typedef struct crowd_lanes {
+    uint32_t group, lane;
+    span s;
+    lm good, remembered;
+    lv3 root, travel;  /* root position; how far it went since the last solve */
+    lf dt, pelvis_keep, ground_keep, tilt_keep, weight_keep, grip_keep, release_keep;
+} crowd_lanes;
+
+lane_inline lf keep_after(lf dt, float half_life) {
+    if (half_life <= 0.0f) return f_select(f_le(dt, f_splat(0.0f)), f_splat(1.0f), f_splat(0.0f));
+    return f_select(f_le(dt, f_splat(0.0f)), f_splat(1.0f), f_exp2(f_div(f_neg(dt), f_splat(half_life))));
+}
+
+/* dt of these lanes, frames that were skipped at a lower level of detail included, and what it means for each filter */
+lane_inline void lane_times(const phx_crowd_task *task, crowd_lanes *l) {
+    const phx_crowd_setup *setup = task->setup;
+    const phx_crowd_step *step = &task->step;
+    const lf skipped = f_keep(l->remembered, f_load(task->characters[l->group].skipped.v + l->lane));
+    l->dt = f_splat(step->dt);
+    l->pelvis_keep = f_splat(step->pelvis_keep), l->ground_keep = f_splat(step->ground_keep), l->tilt_keep = f_splat(step->tilt_keep);
+    l->weight_keep = f_splat(step->weight_keep), l->grip_keep = f_splat(step->grip_keep), l->release_keep = f_splat(step->release_keep);
+    if (lane_rare(m_any(f_lt(f_splat(0.0f), skipped)))) {
+        l->dt = f_add(l->dt, skipped);
+        l->pelvis_keep = keep_after(l->dt, setup->pelvis_half_life), l->ground_keep = keep_after(l->dt, setup->ground_half_life);
+        l->tilt_keep = keep_after(l->dt, setup->tilt_half_life), l->weight_keep = keep_after(l->dt, setup->weight_half_life);
+        l->grip_keep = keep_after(l->dt, setup->grip_half_life), l->release_keep = keep_after(l->dt, setup->release_half_life);
+    }
+}
+
+/* Bodies of this frame, gathered for each lane; positions relative to the character's root. */
+typedef struct carrier {
+    lv3 position;
+    lq4 rotation;
+    li generation;
+    lm there;
+} carrier;
+
+lane_cold carrier load_carrier(const phx_crowd_frame *frame, li index, lv3 root) {
+    PHX_ALIGN_64 uint32_t indices[LANES], generations[LANES], there[LANES];
+    PHX_ALIGN_64 float rows[7][LANES];
+    i_store(indices, index);
+    for (uint32_t k = 0; k < LANES; ++k) {
+        static const phx_body still = {{0, 0, 0}, {0, 0, 0, 1}, 0};
+        there[k] = indices[k] < frame->body_count;
+        const phx_body *body = there[k] ? frame->bodies + indices[k] : &still;
+        rows[0][k] = body->position.x, rows[1][k] = body->position.y, rows[2][k] = body->position.z;
+        rows[3][k] = body->rotation.x, rows[4][k] = body->rotation.y, rows[5][k] = body->rotation.z, rows[6][k] = body->rotation.w;
+        generations[k] = body->generation;
+    }
+    carrier c;
+    c.position = v3_sub(v3(f_load(rows[0]), f_load(rows[1]), f_load(rows[2])), root);
+    c.rotation = (lq4){f_load(rows[3]), f_load(rows[4]), f_load(rows[5]), f_load(rows[6])};
+    c.generation = i_load(generations);
+    const lf norm = q4_dot(c.rotation, c.rotation);
+    c.there = m_and(m_not(i_eq(i_load(there), i_splat(0))), m_and(f_lt(v3_dot(c.position, c.position), f_splat(1e18f)), m_and(f_lt(f_splat(0.25f), norm), f_lt(norm, f_splat(4.0f)))));
+    c.position = v3_select(c.there, c.position, v3_splat(0.0f, 0.0f, 0.0f));
+    c.rotation = q4_normalize(q4_select(c.there, c.rotation, q4_identity()));
+    return c;
+}
+lane_inline lv3 onto(const carrier *c, lv3 point) { return v3_add(c->position, q4_rotate(c->rotation, point)); }
+lane_inline lv3 into(const carrier *c, lv3 point) { return q4_rotate(q4_conjugate(c->rotation), v3_sub(point, c->position)); }
+
+/* A ray's hit as a point (root-relative) and unit normal; false for misses, ceilings, steep ground and nonsense. The point is
+ * taken from the ray's own origin, so that a hit that comes a frame late still lies on the ground. */
+lane_inline lm read_hit(const phx_crowd_task *task, const phx_ray_block *ray, uint32_t lane, lv3 root, lv3 up, lv3 *point, lv3 *normal) {
     const lf t = f_load(ray->tfar + lane);
+    const li body = i_load(ray->geomID + lane);
     const lv3 n = v3(f_load(ray->Ng_x + lane), f_load(ray->Ng_y + lane), f_load(ray->Ng_z + lane));
+    const lv3 origin = v3(f_load(ray->org_x + lane), f_load(ray->org_y + lane), f_load(ray->org_z + lane));
     const lf squared = v3_dot(n, n);
     lm ok = m_and(f_lt(f_splat(1e-20f), squared), f_lt(squared, f_splat(1e20f)));
-    ok = m_and(ok, m_and(f_le(f_splat(0.0f), t), f_le(t, f_splat(setup->ray_length))));
-    ok = m_andnot(ok, i_eq(i_load(ray->geomID + lane), i_splat(-1)));
+    ok = m_and(ok, m_and(f_le(f_splat(0.0f), t), f_le(t, f_splat(task->setup->ray_length))));
+    ok = m_andnot(ok, i_eq(body, i_splat(-1)));
+    if (task->frame->bodies) { /* unsigned: out of range is refused */
+        const li flip = i_splat(INT32_MIN);
+        ok = m_and(ok, i_gt(i_xor(i_splat((int32_t)task->frame->body_count), flip), i_xor(body, flip)));
+    }
     *normal = v3_scale(n, f_div(f_splat(1.0f), f_sqrt(f_select(ok, squared, f_splat(1.0f)))));
-    ok = m_and(ok, f_le(f_splat(setup->cos_max_slope), v3_dot(*normal, up)));
-    *point = v3_add(v3_level(sole, up), v3_scale(up, f_sub(f_splat(setup->step_up), t)));
-    return ok;
+    *point = v3_sub(v3_sub(origin, root), v3_scale(up, f_select(ok, t, f_splat(0.0f))));
+    ok = m_and(ok, f_lt(v3_dot(*point, *point), f_splat(1e18f)));
+    return m_and(ok, f_le(f_splat(task->setup->cos_max_slope), v3_dot(*normal, up)));
 }
 
 typedef struct ground_plane {
@@ -93,11 +185,12 @@ typedef struct ground_plane {
 
 /* One plane from two hits: through both, rolled by the mean of their normals. Where that plane and the ground's own normals
  * disagree by more than 35 degrees there is an edge between heel and ball, and the foot stands on the higher side. */
-static inline ground_plane plane_under(const phx_crowd_setup *setup, const phx_ray_block *rays, uint32_t lane, lv3 heel, lv3 ball, lv3 up) {
+lane_inline ground_plane plane_under(const phx_crowd_task *task, const phx_ray_block *rays, uint32_t lane, lv3 root, lv3 up) {
+    const phx_crowd_setup *setup = task->setup;
     const lf least_divisor = f_splat(1e-30f), cos_edge = f_splat(0.8191520f);
     lv3 heel_point, heel_normal, ball_point, ball_normal;
-    const lm heel_hit = read_hit(setup, rays, lane, heel, up, &heel_point, &heel_normal);
-    const lm ball_hit = read_hit(setup, rays + 1, lane, ball, up, &ball_point, &ball_normal);
+    const lm heel_hit = read_hit(task, rays, lane, root, up, &heel_point, &heel_normal);
+    const lm ball_hit = read_hit(task, rays + 1, lane, root, up, &ball_point, &ball_normal);
     const lv3 along = v3_sub(ball_point, heel_point), sum = v3_add(heel_normal, ball_normal);
     const lf along_squared = v3_dot(along, along);
     const lv3 common = v3_unit(v3_sub(sum, v3_scale(along, f_div(v3_dot(sum, along), f_max(along_squared, least_divisor)))));
@@ -116,91 +209,202 @@ static inline ground_plane plane_under(const phx_crowd_setup *setup, const phx_r
 /* What the stages of one leg hand to each other. */
 typedef struct leg_work {
     lv3 target;      /* ankle, root-relative */
-    lv3 tilt;        /* unit normal that the foot follows */
+    lq4 turn;        /* of the foot, from its animated attitude */
+    lq4 toe_turn;    /* of the toes, on top of it */
+    lm toes;         /* lanes whose toes turn */
     lf support, weight;
 } leg_work;
 
 /* height of a plane over the point `at`, along up */
-static inline lf height_over(lv3 point, lv3 normal, lf normal_up, lv3 at) { return f_div(v3_dot(v3_sub(point, at), normal), normal_up); }
+lane_inline lf height_over(lv3 point, lv3 normal, lf normal_up, lv3 at) { return f_div(v3_dot(v3_sub(point, at), normal), normal_up); }
 
-static inline leg_work place_foot(const phx_crowd_task *task, uint32_t leg, uint32_t group, uint32_t lane, span s, lm good, lm remembered, lv3 travel) {
+lane_inline lv3 spare_axis(lv3 direction) { return v3_unit(v3_reject(spare_direction(direction), direction)); }
+
+lane_inline leg_work place_foot(const phx_crowd_task *task, const crowd_lanes *l, uint32_t leg) {
     const phx_crowd_setup *setup = task->setup;
     const phx_leg_setup *rig = setup->legs + leg;
-    const uint32_t index = group * setup->leg_count + leg;
-    const phx_joint_rows *joints = task->joints + group * setup->plan.count;
+    const uint32_t lane = l->lane, index = l->group * setup->leg_count + leg;
+    const phx_joint_rows *joints = task->joints + l->group * setup->plan.count;
     phx_leg_state *state = task->legs + index;
+    phx_carried_plane *carried = task->carried ? task->carried + index : NULL;
     const lf zero = f_splat(0.0f), one = f_splat(1.0f);
-    const lv3 up = up_of(setup);
+    const lv3 up = v3_of(setup->up);
+    const lv3 hip = v3_load(&joints[rig->hip].position, lane), knee = v3_load(&joints[rig->knee].position, lane);
     const lv3 ankle = v3_load(&joints[rig->ankle].position, lane);
     const lv3 heel = v3_load(&task->feet[index].heel, lane), ball = v3_load(&task->feet[index].ball, lane);
-
-    /* how much the foot stands: told, or by the height of its sole over flat ground */
     const lf heel_height = v3_dot(heel, up), ball_height = v3_dot(ball, up), ankle_height = v3_dot(ankle, up);
     const lf sole_height = f_min(heel_height, ball_height);
-    const lf low = saturate(f_mul(f_sub(f_splat(setup->swing_height), sole_height), f_splat(setup->inverse_swing_range)));
-    lf support = f_mul(f_mul(low, low), f_sub(f_splat(3.0f), f_add(low, low)));
+
+    /* the plane under the foot: this frame's hits, or the last one seen, carried by its body */
+    ground_plane plane = plane_under(task, task->rays + index * 2, lane, l->root, up);
+    lm known = m_and(l->remembered, is_set(state->known.v + lane));
+    const li last_body = i_load(state->body.v + lane);
+    lv3 last_point = v3_sub(v3_load(&state->point, lane), l->travel), last_normal = v3_load(&state->normal, lane);
+    lv3 last_ball = v3_load(&state->ball, lane), lock_point = v3_load(&state->lock_point, lane), lock_heading = v3_load(&state->lock_heading, lane);
+    lm holds = known; /* lanes whose lock may go on */
+    carrier body = {v3_splat(0.0f, 0.0f, 0.0f), q4_identity(), i_splat(0), m_from_bits(0)};
+    if (task->frame->bodies) {
+        const carrier last = load_carrier(task->frame, last_body, l->root);
+        const lm still_there = m_and(known, m_and(last.there, i_eq(last.generation, i_load(state->generation.v + lane))));
+        holds = m_and(still_there, m_or(m_not(plane.seen), i_eq(last_body, plane.body)));
+        last_point = v3_select(still_there, onto(&last, v3_load(&carried->point, lane)), last_point);
+        last_normal = v3_select(still_there, q4_rotate(last.rotation, v3_load(&carried->normal, lane)), last_normal);
+        last_ball = v3_select(still_there, onto(&last, last_ball), ball);
+        lock_point = onto(&last, lock_point), lock_heading = q4_rotate(last.rotation, lock_heading);
+        plane.body = i_select(plane.seen, plane.body, i_select(still_there, last_body, i_splat(-1)));
+        body = load_carrier(task->frame, plane.body, l->root);
+        plane.seen = m_and(plane.seen, body.there);
+    } else {
+        last_ball = v3_sub(last_ball, l->travel), lock_point = v3_sub(lock_point, l->travel);
+        plane.body = i_select(plane.seen, plane.body, i_select(known, last_body, i_splat(-1)));
+    }
+    const lm unasked = m_and(known, f_lt(f_load(task->rays[index * 2].tfar + lane), zero)); /* the last plane is near enough */
+    const lf missed = f_keep(m_not(m_or(plane.seen, unasked)), f_add(f_keep(known, f_load(state->missed.v + lane)), l->dt));
+    const lm held = m_and(known, f_le(missed, f_splat(setup->hold_seconds)));
+    last_point = v3_select(known, last_point, v3_splat(0.0f, 0.0f, 0.0f)), last_normal = v3_select(known, last_normal, up);
+    plane.point = v3_select(plane.seen, plane.point, last_point), plane.normal = v3_select(plane.seen, plane.normal, last_normal);
+    const lm grounded = m_or(plane.seen, held);
+    const lf wanted = f_keep(grounded, one);
+    lf weight = settle(ease(f_load(state->weight.v + lane), wanted, l->weight_keep));
+    weight = f_select(l->remembered, weight, wanted);
+
+    /* contact: told, or found from height and speed with hysteresis; heights and speeds follow the leg's length */
+    const lf length = f_add(v3_length(v3_sub(knee, hip)), v3_length(v3_sub(ankle, knee)));
+    const lm stood = m_and(known, is_set(state->stands.v + lane));
+    lm stands, entering;
+    lf support;
     if (task->frame->support.data) {
         const phx_view view = phx_view_of((char *)task->frame->support.data + leg * sizeof(float), task->frame->support.stride);
-        support = saturate(pack1(view, s.first, s.count));
+        support = saturate(pack1(view, l->s.first, l->s.count));
+        stands = entering = f_lt(f_splat(0.5f), support);
+    } else {
+        const lf low = saturate(f_mul(f_sub(f_splat(setup->swing_height), sole_height), f_splat(setup->inverse_swing_range)));
+        support = f_mul(f_mul(low, low), f_sub(f_splat(3.0f), f_add(low, low)));
+        const lf enter_height = setup->enter_height > 0.0f ? f_splat(setup->enter_height) : f_mul(length, f_splat(0.05f));
+        const lf exit_height = setup->exit_height > 0.0f ? f_splat(setup->exit_height) : f_mul(length, f_splat(0.10f));
+        const lf enter_speed = setup->enter_speed > 0.0f ? f_splat(setup->enter_speed) : f_mul(length, f_splat(0.35f));
+        const lf exit_speed = setup->exit_speed > 0.0f ? f_splat(setup->exit_speed) : f_mul(length, f_splat(1.2f));
+        const lv3 step = v3_sub(ball, last_ball);
+        const lf distance = v3_length(step);
+        const lm moving = m_and(known, f_lt(zero, l->dt));
+        entering = m_and(f_lt(sole_height, enter_height), m_or(m_not(moving), f_lt(distance, f_mul(enter_speed, l->dt))));
+        const lm leaving = m_or(f_lt(exit_height, sole_height), m_and(moving, f_lt(f_mul(exit_speed, l->dt), distance)));
+        const lm still = m_and(known, f_le(l->dt, zero)); /* no time passed: nothing is decided */
+        stands = m_or(m_and(stood, m_or(still, m_not(leaving))), m_andnot(m_andnot(entering, stood), still));
     }
-
-    /* the plane under the foot: this frame's hits, or the last one seen */
-    const lv3 heel_ray = v3_select(remembered, v3_add(heel, v3_load(&state->heel_shift, lane)), heel);
-    const lv3 ball_ray = v3_select(remembered, v3_add(ball, v3_load(&state->ball_shift, lane)), ball);
-    ground_plane plane = plane_under(setup, task->rays + index * 2, lane, heel_ray, ball_ray, up);
-    const lm known = m_and(remembered, f_lt(f_splat(0.5f), f_load(state->known.v + lane)));
-    const lv3 old_point = v3_sub(v3_load(&state->point, lane), travel), old_normal = v3_load(&state->normal, lane);
-    const lf missed = f_keep(m_not(plane.seen), f_add(f_keep(known, f_load(state->missed.v + lane)), f_splat(task->step.dt)));
-    const lm held = m_and(known, f_le(missed, f_splat(setup->hold_seconds)));
-    const lv3 last_point = v3_select(known, old_point, v3_splat(0, 0, 0)), last_normal = v3_select(known, old_normal, up);
-    plane.point = v3_select(plane.seen, plane.point, last_point), plane.normal = v3_select(plane.seen, plane.normal, last_normal);
-    plane.body = i_select(plane.seen, plane.body, i_splat(-1));
-    const lf wanted = f_keep(m_or(plane.seen, held), one);
-    lf weight = mix(wanted, f_load(state->weight.v + lane), f_splat(task->step.weight_keep));
-    weight = f_select(remembered, weight, wanted);
+    stands = m_and(stands, grounded);
+    const lf firm = f_keep(stands, one);
+    lf grip = settle(ease(f_load(state->grip.v + lane), firm, l->grip_keep));
+    grip = f_select(l->remembered, grip, firm);
+    support = f_max(grip, support);
 
     /* a jump of the ground is not followed at once: the foot keeps its height and the difference dies away; never into the ground */
     const lf normal_up = v3_dot(plane.normal, up);
     const lv3 floor_point = v3_sub(ankle, v3_scale(up, ankle_height));
     const lf height = height_over(plane.point, plane.normal, normal_up, floor_point);
-    const lf old_height = height_over(last_point, last_normal, v3_dot(last_normal, up), floor_point);
-    lf jump = f_mul(f_add(f_load(state->jump.v + lane), f_sub(old_height, height)), f_splat(task->step.ground_keep));
+    const lf last_height = height_over(last_point, last_normal, v3_dot(last_normal, up), floor_point);
+    lf jump = settle(f_mul(f_add(f_load(state->jump.v + lane), f_sub(last_height, height)), l->ground_keep));
     jump = f_max(f_keep(known, jump), f_neg(f_max(sole_height, zero)));
 
-    /* the attitude: towards the ground's normal as far as the foot stands, within limits, smoothed */
-    lv3 tilt = v3_unit(v3_mix(up, plane.normal, support));
-    const lf tilt_cos = v3_dot(tilt, up);
-    const lm steep = f_lt(tilt_cos, f_splat(setup->cos_max_tilt));
-    if (m_any(steep)) {
-        const lv3 level = v3_unit(v3_sub(tilt, v3_scale(up, tilt_cos)));
-        const lv3 limited = v3_add(v3_scale(up, f_splat(setup->cos_max_tilt)), v3_scale(level, f_splat(setup->sin_max_tilt)));
-        tilt = v3_select(steep, limited, tilt);
+    /* the attitude: towards the ground's normal as far as the foot stands, within pitch and roll limits, smoothed */
+    const lv3 heading = v3_level(v3_sub(ball, heel), up);
+    const lf heading_squared = v3_dot(heading, heading);
+    const lv3 forward = v3_select(f_lt(f_splat(1e-12f), heading_squared), heading, v3_level(spare_direction(up), up));
+    const lv3 ahead = v3_unit(forward), side = v3_cross(up, ahead);
+    const lv3 leaning = v3_unit(v3_mix(up, plane.normal, support));
+    const lf pitch_limit = f_splat(setup->sin_max_pitch), roll_limit = f_splat(setup->sin_max_roll);
+    const lf pitch = f_min(f_max(v3_dot(leaning, ahead), f_neg(pitch_limit)), pitch_limit);
+    const lf roll = f_min(f_max(v3_dot(leaning, side), f_neg(roll_limit)), roll_limit);
+    const lf upright = f_sqrt(f_max(f_sub(f_sub(one, f_mul(pitch, pitch)), f_mul(roll, roll)), f_splat(0.01f)));
+    lv3 tilt = v3_add(v3_add(v3_scale(ahead, pitch), v3_scale(side, roll)), v3_scale(up, upright));
+    const lm limited = f_lt(f_splat(1e-8f), v3_dot(v3_sub(tilt, leaning), v3_sub(tilt, leaning)));
+    const lv3 attitude = v3_unit(tilt);
+    const lv3 last_tilt = v3_load(&state->tilt, lane);
+    tilt = v3_select(f_lt(l->tilt_keep, one), v3_unit(v3_settle(v3_mix(attitude, last_tilt, l->tilt_keep))), last_tilt);
+    tilt = v3_select(known, tilt, attitude);
+    const lq4 turn = q4_between(up, tilt, one, spare_axis(tilt));
+
+    /* the lock's turn about up: the foot keeps its heading on the body; what is left after release dies away */
+    const lm locked_before = m_and(holds, is_set(state->locked.v + lane));
+    lf yaw = settle(f_mul(f_load(state->yaw.v + lane), l->release_keep));
+    yaw = f_keep(l->remembered, yaw);
+    if (m_any(locked_before)) {
+        const lv3 locked_heading = v3_level(lock_heading, up);
+        const lf scale = f_sqrt(f_mul(heading_squared, v3_dot(locked_heading, locked_heading)));
+        const lf cosine = v3_dot(heading, locked_heading), sine = v3_dot(v3_cross(heading, locked_heading), up);
+        const lq4 back = q4_turn(v3_splat(1.0f, 0.0f, 0.0f), cosine, sine, f_max(scale, f_splat(1e-20f)));
+        const lf kept = f_keep(f_lt(f_splat(1e-12f), scale), back.x);
+        holds = m_and(locked_before, f_le(f_abs(kept), f_splat(setup->sin_half_release_twist)));
+        yaw = f_select(holds, kept, yaw);
     }
-    const lv3 smoothed = v3_unit(v3_mix(tilt, v3_load(&state->tilt, lane), f_splat(task->step.tilt_keep)));
-    tilt = v3_select(known, smoothed, tilt);
-    const lq4 turn = q4_between(up, tilt, one, v3_unit(v3_reject(spare_direction(tilt), tilt)));
+    const lf yaw_cos = f_sqrt(f_sub(one, f_mul(yaw, yaw)));
+    const lq4 yaw_turn = {f_mul(up.x, yaw), f_mul(up.y, yaw), f_mul(up.z, yaw), yaw_cos};
+    const lv3 turned_heel = v3_add(ball, q4_rotate(yaw_turn, v3_sub(heel, ball))), turned_ankle = v3_add(ball, q4_rotate(yaw_turn, v3_sub(ankle, ball)));
 
     /* the foot's pose over flat ground, carried to the plane; then lifted so that its deepest point keeps its animated height,
      * less what the clip itself hovers or sinks while the foot stands */
     const lv3 ground = v3_add(floor_point, v3_scale(up, height));
-    const lv3 new_heel = v3_add(ground, q4_rotate(turn, v3_sub(heel, floor_point)));
-    const lv3 new_ball = v3_add(ground, q4_rotate(turn, v3_sub(ball, floor_point)));
+    lv3 new_heel = v3_add(ground, q4_rotate(turn, v3_sub(turned_heel, floor_point)));
+    lv3 new_ball = v3_add(ground, q4_rotate(turn, v3_sub(ball, floor_point)));
+    const lv3 new_ankle = v3_add(ground, q4_rotate(turn, v3_sub(turned_ankle, floor_point)));
     const lf plant = f_splat(setup->plant_height);
     const lf error = f_mul(f_min(f_max(sole_height, f_neg(plant)), plant), support);
     const lf heel_lift = f_sub(f_sub(heel_height, error), v3_dot(v3_sub(new_heel, plane.point), plane.normal));
     const lf ball_lift = f_sub(f_sub(ball_height, error), v3_dot(v3_sub(new_ball, plane.point), plane.normal));
     const lf lift = f_add(f_div(f_max(heel_lift, ball_lift), normal_up), jump);
-    const lv3 placed = v3_add(v3_add(ground, v3_scale(tilt, ankle_height)), v3_scale(up, lift));
+
+    /* the lock: the ball stays where it is on its body; on release the difference dies away */
+    lv3 offset = v3_settle(v3_scale(v3_load(&state->offset, lane), l->release_keep));
+    offset = v3_select(l->remembered, offset, v3_splat(0.0f, 0.0f, 0.0f));
+    lm locked = m_and(m_and(locked_before, holds), stands);
+    const lv3 to_lock = v3_level(v3_sub(lock_point, new_ball), up);
+    locked = m_and(locked, f_le(v3_dot(to_lock, to_lock), f_splat(setup->release_distance_squared)));
+    offset = v3_select(locked, to_lock, offset);
+    const lm near = f_le(v3_dot(offset, offset), f_splat(setup->relock_distance_squared));
+    const lm starts = setup->lock ? m_and(m_and(m_andnot(m_and(stands, entering), locked), m_not(locked_before)), m_and(near, f_lt(f_splat(0.5f), weight))) : m_from_bits(0);
+    const lv3 sliding = v3_sub(offset, v3_scale(up, f_div(v3_dot(offset, plane.normal), normal_up))); /* within the plane */
+    new_heel = v3_add(new_heel, sliding), new_ball = v3_add(new_ball, sliding);
+    const lv3 placed = v3_add(v3_add(new_ankle, sliding), v3_scale(up, lift));
+    const lv3 new_lock = v3_select(starts, new_ball, lock_point);
+    const lv3 new_lock_heading = v3_select(starts, q4_rotate(yaw_turn, heading), lock_heading);
 
     leg_work work;
     work.support = support, work.weight = weight;
     work.target = v3_mix(ankle, placed, weight);
-    work.tilt = v3_unit(v3_mix(up, tilt, weight));
+    work.turn = q4_mul(turn, yaw_turn);
+    const lm floating = f_lt(weight, one);
+    if (m_any(floating)) work.turn = q4_select(floating, q4_fraction(work.turn, weight), work.turn);
+    work.toes = m_and(l->good, m_and(limited, plane.seen));
+    if (m_any(work.toes)) { /* the toes lie on the ground that is too steep for the foot */
+        const lv3 steep = v3_unit(v3_mix(up, plane.normal, f_mul(support, weight)));
+        lq4 toe = q4_between(tilt, steep, one, spare_axis(steep));
+        const lf half_sine = f_sqrt(f_add(f_add(f_mul(toe.x, toe.x), f_mul(toe.y, toe.y)), f_mul(toe.z, toe.z)));
+        const lf most = f_splat(setup->sin_half_toe);
+        const lf share = f_div(f_min(half_sine, most), f_max(half_sine, f_splat(1e-12f)));
+        const lf toe_sine = f_min(half_sine, most);
+        toe = (lq4){f_mul(toe.x, share), f_mul(toe.y, share), f_mul(toe.z, share), f_sqrt(f_sub(one, f_mul(toe_sine, toe_sine)))};
+        work.toe_turn = toe;
+    } else {
+        work.toe_turn = q4_identity();
+    }
 
+    const lm good = l->good;
     v3_store_where(good, &state->point, lane, plane.point), v3_store_where(good, &state->normal, lane, plane.normal);
-    f_store_where(good, state->known.v + lane, f_keep(m_or(plane.seen, held), one));
+    lv3 stored_ball = ball, stored_lock = new_lock, stored_heading = new_lock_heading;
+    if (task->frame->bodies) {
+        v3_store_where(good, &carried->point, lane, into(&body, plane.point));
+        v3_store_where(good, &carried->normal, lane, q4_rotate(q4_conjugate(body.rotation), plane.normal));
+        stored_ball = into(&body, ball), stored_lock = into(&body, new_lock), stored_heading = q4_rotate(q4_conjugate(body.rotation), new_lock_heading);
+        i_store_where(good, state->generation.v + lane, body.generation);
+    }
+    v3_store_where(good, &state->ball, lane, stored_ball), v3_store_where(good, &state->lock_point, lane, stored_lock);
+    v3_store_where(good, &state->lock_heading, lane, stored_heading);
+    f_store_where(good, state->known.v + lane, f_keep(grounded, one));
     f_store_where(good, state->missed.v + lane, missed), f_store_where(good, state->weight.v + lane, weight);
     f_store_where(good, state->jump.v + lane, jump), v3_store_where(good, &state->tilt, lane, tilt);
+    f_store_where(good, state->stands.v + lane, firm), f_store_where(good, state->grip.v + lane, grip);
+    f_store_where(good, state->locked.v + lane, f_keep(m_or(locked, starts), one));
+    v3_store_where(good, &state->offset, lane, offset), f_store_where(good, state->yaw.v + lane, yaw);
     v3_store_where(good, &state->heel_shift, lane, v3_scale(v3_level(v3_sub(new_heel, heel), up), weight));
     v3_store_where(good, &state->ball_shift, lane, v3_scale(v3_level(v3_sub(new_ball, ball), up), weight));
     v3_store_where(good, &state->target, lane, work.target), f_store_where(good, state->support.v + lane, support);
@@ -209,9 +413,9 @@ static inline leg_work place_foot(const phx_crowd_task *task, uint32_t leg, uint
 }
 
 /* How far the pelvis must sink for this leg to reach (<= 0), and how far the ground pushes it up (any sign). */
-static inline void pelvis_demand(const phx_crowd_setup *setup, const phx_leg_setup *rig, const phx_joint_rows *joints, uint32_t lane, const leg_work *work,
+lane_inline void pelvis_demand(const phx_crowd_setup *setup, const phx_leg_setup *rig, const phx_joint_rows *joints, uint32_t lane, const leg_work *work,
                                  lf *drop, lf *rise) {
-    const lv3 up = up_of(setup);
+    const lv3 up = v3_of(setup->up);
     const lv3 hip = v3_load(&joints[rig->hip].position, lane), knee = v3_load(&joints[rig->knee].position, lane);
     const lv3 ankle = v3_load(&joints[rig->ankle].position, lane);
     const lf length = f_add(v3_length(v3_sub(knee, hip)), v3_length(v3_sub(ankle, knee)));
@@ -227,7 +431,7 @@ static inline void pelvis_demand(const phx_crowd_setup *setup, const phx_leg_set
 }
 
 /* Stores 3 or 4 floats of each lane in `where` only; the others' memory is not touched. */
-static inline void unpack3_where(lm where, phx_view view, span s, lv3 a) {
+lane_inline void unpack3_where(lm where, phx_view view, span s, lv3 a) {
     const uint32_t all = s.count >= LANES ? (uint32_t)((UINT64_C(1) << LANES) - 1) : (1u << s.count) - 1;
     const uint32_t bits = m_bits(where) & all;
     if (bits == all) {
@@ -239,7 +443,7 @@ static inline void unpack3_where(lm where, phx_view view, span s, lv3 a) {
     for (uint32_t k = 0; k < LANES; ++k)
         if (bits >> k & 1) memcpy(element_out(view, s.first + k), scratch.bytes + k * 12, 12);
 }
-static inline void unpack4_where(lm where, phx_view view, span s, lq4 a) {
+lane_inline void unpack4_where(lm where, phx_view view, span s, lq4 a) {
     const uint32_t all = s.count >= LANES ? (uint32_t)((UINT64_C(1) << LANES) - 1) : (1u << s.count) - 1;
     const uint32_t bits = m_bits(where) & all;
     if (bits == all) {
@@ -252,7 +456,7 @@ static inline void unpack4_where(lm where, phx_view view, span s, lq4 a) {
         if (bits >> k & 1) memcpy(element_out(view, s.first + k), scratch.bytes + k * 16, 16);
 }
 
-static inline void store_translation(lm where, const phx_poses *poses, size_t index, size_t group, uint32_t lane, span s, lv3 a) {
+lane_inline void store_translation(lm where, const phx_poses *poses, size_t index, size_t group, uint32_t lane, span s, lv3 a) {
     if (poses->layout != PHX_POSE_ROWS) {
         unpack3_where(where, joint_view(poses, index, poses->translation_offset), s, a);
         return;
@@ -261,7 +465,7 @@ static inline void store_translation(lm where, const phx_poses *poses, size_t in
     f_store_where(where, joint_row(poses, index, group, lane, 1), a.y);
     f_store_where(where, joint_row(poses, index, group, lane, 2), a.z);
 }
-static inline void store_rotation(lm where, const phx_poses *poses, size_t index, size_t group, uint32_t lane, span s, lq4 a) {
+lane_inline void store_rotation(lm where, const phx_poses *poses, size_t index, size_t group, uint32_t lane, span s, lq4 a) {
     if (poses->layout != PHX_POSE_ROWS) {
         unpack4_where(where, joint_view(poses, index, poses->rotation_offset), s, a);
         return;
@@ -272,14 +476,29 @@ static inline void store_rotation(lm where, const phx_poses *poses, size_t index
     f_store_where(where, joint_row(poses, index, group, lane, 6), a.w);
 }
 
-/* The leg in two bones, and its new local rotations written back. */
-static inline void solve_leg(const phx_crowd_task *task, uint32_t leg, uint32_t group, uint32_t lane, span s, lm good, lf weight, lf pelvis, const leg_work *work) {
+/* A joint's new local rotation, written back, and what it takes to repeat the correction without solving. */
+lane_inline void store_local(const phx_crowd_task *task, const crowd_lanes *l, lm where, size_t joint, size_t slot, lq4 above, lq4 world, phx_rows3 *replay) {
+    const phx_poses *poses = &task->frame->poses;
+    const size_t index = poses->layout == PHX_POSE_COMPACT ? slot : joint, first = task->first + (size_t)l->group * PHX_BLOCK_LANES;
+    const lq4 local = q4_normalize(q4_mul(q4_conjugate(above), world));
+    if (replay) {
+        const lq4 correction = q4_mul(local, q4_conjugate(load_rotation(poses, index, first, l->lane, l->s)));
+        const lf sign = f_copysign(f_splat(1.0f), correction.w);
+        v3_store_where(where, replay, l->lane, v3_settle(v3_scale(v3(correction.x, correction.y, correction.z), sign)));
+    }
+    store_rotation(where, poses, index, first, l->lane, l->s, local);
+}
+
+/* The leg in two bones, and its new local rotations. */
+lane_inline void solve_leg(const phx_crowd_task *task, const crowd_lanes *l, uint32_t leg, lf weight, lf pelvis, const leg_work *work) {
     const phx_crowd_setup *setup = task->setup;
     const phx_leg_setup *rig = setup->legs + leg;
-    const phx_joint_rows *joints = task->joints + group * setup->plan.count;
-    phx_leg_state *state = task->legs + group * setup->leg_count + leg;
+    const uint32_t lane = l->lane, index = l->group * setup->leg_count + leg;
+    const phx_joint_rows *joints = task->joints + l->group * setup->plan.count;
+    phx_leg_state *state = task->legs + index;
+    phx_leg_replay *replay = task->replays ? task->replays + index : NULL;
     const lf zero = f_splat(0.0f), one = f_splat(1.0f);
-    const lv3 up = up_of(setup);
+    const lv3 up = v3_of(setup->up);
     const lv3 hip = v3_load(&joints[rig->hip].position, lane), knee = v3_load(&joints[rig->knee].position, lane);
     const lv3 ankle = v3_load(&joints[rig->ankle].position, lane);
     const lq4 hip_world = q4_load(&joints[rig->hip].rotation, lane), knee_world = q4_load(&joints[rig->knee].rotation, lane);
@@ -292,8 +511,7 @@ static inline void solve_leg(const phx_crowd_task *task, uint32_t leg, uint32_t 
     const lv3 clip_bend = v3_unit(v3_cross(normal, chord));
     const lf squares = f_mul(v3_dot(in.thigh, in.thigh), v3_dot(in.shin, in.shin));
     const lf bent = f_min(f_div(f_mul(v3_dot(normal, normal), f_splat(100.0f)), f_max(squares, f_splat(1e-30f))), one);
-    const lv3 forward = q4_rotate(hip_world, v3_splat(rig->knee_forward.x, rig->knee_forward.y, rig->knee_forward.z));
-    in.pole = v3_mix(forward, clip_bend, bent);
+    in.pole = v3_mix(q4_rotate(hip_world, v3_of(rig->knee_forward)), clip_bend, bent);
     in.previous = v3_load(&state->bend, lane);
     in.rest_bend = v3(zero, zero, zero);
     in.weight = weight, in.pole_weight = one;
@@ -305,27 +523,81 @@ static inline void solve_leg(const phx_crowd_task *task, uint32_t leg, uint32_t 
     limits.limits = rig->limits, limits.short_at_min_bend = rig->short_at_min_bend, limits.open_at_max_bend = rig->open_at_max_bend;
     limits.cos_turn = -1.0f, limits.sin_turn = 0.0f, limits.turn_limit = 0;
     const two_bone_out out = two_bone_core(&limits, &in, PHX_TWIST_PLANE, 1);
-    const lm moved = m_and(good, out.moved);
+    const lm moved = m_and(l->good, out.moved);
 
-    const lq4 ankle_turn = q4_between(up, work->tilt, one, v3_unit(v3_reject(spare_direction(work->tilt), work->tilt)));
     const lm partial = f_lt(weight, one);
-    const lq4 ankle_rotation = m_any(partial) ? q4_select(partial, q4_fraction(ankle_turn, f_max(weight, zero)), ankle_turn) : ankle_turn;
-
-    const lq4 above_hip = rig->hip_parent == PHX_NO_JOINT ? q4_load(&task->root_rotation[group], lane) : q4_load(&joints[rig->hip_parent].rotation, lane);
+    lq4 turn = work->turn;
+    if (m_any(partial)) turn = q4_select(partial, q4_fraction(turn, weight), turn);
+    const lq4 above_hip = rig->hip_parent == PHX_NO_JOINT ? q4_load(&task->root_rotation[l->group], lane) : q4_load(&joints[rig->hip_parent].rotation, lane);
     const lq4 above_knee = q4_mul(out.root_rotation, q4_load(&joints[rig->knee_parent].rotation, lane));
     const lq4 above_ankle = q4_mul(out.mid_rotation, q4_load(&joints[rig->ankle_parent].rotation, lane));
     const lq4 hip_new = q4_mul(out.root_rotation, hip_world), knee_new = q4_mul(out.mid_rotation, knee_world);
-    const lq4 ankle_new = q4_mul(ankle_rotation, q4_load(&joints[rig->ankle].rotation, lane));
-    const phx_poses *poses = &task->frame->poses;
-    const size_t first = task->first + (size_t)group * PHX_BLOCK_LANES;
-    const int compact = poses->layout == PHX_POSE_COMPACT;
-    store_rotation(moved, poses, compact ? rig->hip : rig->hip_joint, first, lane, s, q4_normalize(q4_mul(q4_conjugate(above_hip), hip_new)));
-    store_rotation(moved, poses, compact ? rig->knee : rig->knee_joint, first, lane, s, q4_normalize(q4_mul(q4_conjugate(above_knee), knee_new)));
-    store_rotation(moved, poses, compact ? rig->ankle : rig->ankle_joint, first, lane, s, q4_normalize(q4_mul(q4_conjugate(above_ankle), ankle_new)));
+    const lq4 ankle_new = q4_mul(turn, q4_load(&joints[rig->ankle].rotation, lane));
+    store_local(task, l, moved, rig->hip_joint, rig->hip, above_hip, hip_new, replay ? &replay->hip : NULL);
+    store_local(task, l, moved, rig->knee_joint, rig->knee, above_knee, knee_new, replay ? &replay->knee : NULL);
+    store_local(task, l, moved, rig->ankle_joint, rig->ankle, above_ankle, ankle_new, replay ? &replay->ankle : NULL);
+    if (rig->ball_joint != PHX_NO_JOINT && m_any(work->toes)) {
+        lq4 toe = work->toe_turn;
+        if (m_any(partial)) toe = q4_select(partial, q4_fraction(toe, weight), toe);
+        const lq4 above_ball = q4_mul(turn, q4_load(&joints[rig->ball_parent].rotation, lane));
+        const lq4 ball_new = q4_mul(q4_mul(toe, turn), q4_load(&joints[rig->ball].rotation, lane));
+        store_local(task, l, m_and(moved, work->toes), rig->ball_joint, rig->ball, above_ball, ball_new, NULL);
+    }
 
-    v3_store_where(good, &state->bend, lane, out.bend);
-    f_store_where(good, state->residual.v + lane, out.residual);
-    i_store_where(good, state->flags.v + lane, out.flags);
+    v3_store_where(l->good, &state->bend, lane, out.bend);
+    f_store_where(l->good, state->residual.v + lane, out.residual);
+    i_store_where(l->good, state->flags.v + lane, out.flags);
+}
+
+lane_inline void repeat_rotation(const phx_crowd_task *task, const crowd_lanes *l, lm where, size_t joint, size_t slot, const phx_rows3 *replay) {
+    const phx_poses *poses = &task->frame->poses;
+    const size_t index = poses->layout == PHX_POSE_COMPACT ? slot : joint, first = task->first + (size_t)l->group * PHX_BLOCK_LANES;
+    const lv3 v = v3_load(replay, l->lane);
+    const lq4 correction = {v.x, v.y, v.z, f_sqrt(f_max(f_sub(f_splat(1.0f), v3_dot(v, v)), f_splat(0.0f)))};
+    store_rotation(where, poses, index, first, l->lane, l->s, q4_mul(correction, load_rotation(poses, index, first, l->lane, l->s)));
+}
+
+/* Characters at a lower level of detail: last frame's local corrections on this frame's animation. */
+static void repeat_corrections(const phx_crowd_task *task, const crowd_lanes *l, lm legs_too, lm pelvis_too) {
+    const phx_crowd_setup *setup = task->setup;
+    const phx_poses *poses = &task->frame->poses;
+    if (m_any(legs_too)) {
+        for (uint32_t leg = 0; leg < setup->leg_count; ++leg) {
+            const phx_leg_setup *rig = setup->legs + leg;
+            const phx_leg_replay *replay = task->replays + l->group * setup->leg_count + leg;
+            repeat_rotation(task, l, legs_too, rig->hip_joint, rig->hip, &replay->hip);
+            repeat_rotation(task, l, legs_too, rig->knee_joint, rig->knee, &replay->knee);
+            repeat_rotation(task, l, legs_too, rig->ankle_joint, rig->ankle, &replay->ankle);
+        }
+    }
+    if (setup->pelvis_joint != PHX_NO_JOINT && m_any(pelvis_too)) {
+        const size_t index = poses->layout == PHX_POSE_COMPACT ? setup->pelvis_slot : setup->pelvis_joint, first = task->first + (size_t)l->group * PHX_BLOCK_LANES;
+        const lv3 sunk = v3_load(&task->characters[l->group].sunk, l->lane);
+        store_translation(pelvis_too, poses, index, first, l->lane, l->s, v3_add(load_translation(poses, index, first, l->lane, l->s), sunk));
+    }
+}
+
+/* The pelvis follows what the legs need: exponentially or by a critically damped spring, both exact for any dt, at bounded speed. */
+lane_inline lf follow_pelvis(const phx_crowd_task *task, const crowd_lanes *l, lf wanted) {
+    const phx_crowd_setup *setup = task->setup;
+    phx_character_state *character = task->characters + l->group;
+    const lf old = f_load(character->pelvis.v + l->lane);
+    const lf reach = f_mul(f_splat(setup->pelvis_speed), l->dt);
+    lf pelvis;
+    if (setup->pelvis_spring) { /* x(t) = (x0 + (v0 + w x0) t) e^-wt, at half after the half-life: w = 1.67835 / half-life */
+        const lf rate = f_splat(setup->pelvis_rate), away = f_sub(old, wanted);
+        const lf velocity = f_keep(l->remembered, f_load(character->velocity.v + l->lane));
+        const lf decay = f_exp2(f_mul(f_mul(rate, l->dt), f_splat(-1.44269504088896f)));
+        const lf drive = f_add(velocity, f_mul(rate, away));
+        pelvis = f_add(wanted, settle(f_mul(f_add(away, f_mul(drive, l->dt)), decay)));
+        const lf next = settle(f_mul(f_sub(velocity, f_mul(f_mul(rate, drive), l->dt)), decay));
+        const lf limit = f_splat(setup->pelvis_speed);
+        f_store_where(l->good, character->velocity.v + l->lane, f_keep(l->remembered, f_min(f_max(next, f_neg(limit)), limit)));
+    } else {
+        pelvis = f_add(wanted, settle(f_mul(f_sub(old, wanted), l->pelvis_keep)));
+    }
+    pelvis = f_min(f_max(pelvis, f_sub(old, reach)), f_add(old, reach));
+    return f_select(l->remembered, f_select(f_lt(f_splat(0.0f), l->dt), pelvis, old), wanted);
 }
 
 static void crowd_solve(const phx_crowd_task *task) {
@@ -333,43 +605,53 @@ static void crowd_solve(const phx_crowd_task *task) {
     const phx_crowd_frame *frame = task->frame;
     const uint32_t legs = setup->leg_count;
     const lf zero = f_splat(0.0f), one = f_splat(1.0f);
-    const lv3 up = up_of(setup);
+    const lv3 up = v3_of(setup->up);
     for (uint32_t start = 0, group = 0; start < task->count; start += PHX_BLOCK_LANES, ++group) {
         const uint32_t in_group = task->count - start < PHX_BLOCK_LANES ? task->count - start : PHX_BLOCK_LANES;
         const phx_joint_rows *joints = task->joints + group * setup->plan.count;
         phx_character_state *character = task->characters + group;
         for (uint32_t lane = 0; lane < in_group; lane += LANES) {
-            const span s = lanes_of(task->first + start, in_group, lane);
             const uint32_t left = in_group - lane;
             const lm active = m_from_bits(left >= LANES ? 0xFFFFFFFFu : (1u << left) - 1);
             const lf mark = f_load(task->good[group].v + lane);
-            const lm good = m_and(active, f_lt(f_splat(0.5f), mark)), remembered = m_and(active, f_lt(f_splat(1.5f), mark));
-            const lv3 root = v3_load(&task->root_position[group], lane);
-            const lv3 travel = v3_sub(root, v3_load(&character->root, lane));
-            lf weight = one;
-            if (frame->weight.data) {
-                weight = pack1(frame->weight, s.first, s.count);
-                weight = f_min(f_max(weight, zero), one);
+            crowd_lanes l;
+            l.group = group, l.lane = lane, l.s = lanes_of(task->first + start, in_group, lane);
+            l.good = m_and(active, f_lt(f_splat(0.5f), mark)), l.remembered = m_and(active, f_lt(f_splat(1.5f), mark));
+            lm keeps = l.good; /* lanes that will remember this frame */
+            if (lane_rare(frame->flags.data != NULL)) {
+                const li flags = i_bits_of(pack1(frame->flags, l.s.first, l.s.count));
+                const li lod = i_and(i_shr(flags, PHX_CHARACTER_LOD_SHIFT), i_splat(3));
+                const lm on = m_and(active, i_eq(i_and(flags, i_splat(PHX_CHARACTER_OFF)), i_splat(0)));
+                const lm repeats = m_and(on, i_eq(lod, i_splat(PHX_LOD_REPLAY))), sinks = m_and(on, i_eq(lod, i_splat(PHX_LOD_PELVIS)));
+                const lm waits = m_and(m_or(repeats, sinks), is_set(character->valid.v + lane));
+                if (m_any(waits)) {
+                    if (setup->replay) repeat_corrections(task, &l, m_and(waits, repeats), waits);
+                    f_store_where(waits, character->skipped.v + lane, f_add(f_load(character->skipped.v + lane), f_splat(task->step.dt)));
+                    keeps = m_or(keeps, waits);
+                }
             }
+            f_store_where(active, character->valid.v + lane, f_keep(keeps, one));
+            if (!m_any(l.good)) continue;
+            l.root = v3_load(&task->root_position[group], lane);
+            l.travel = v3_sub(l.root, v3_load(&character->root, lane));
+            lane_times(task, &l);
+            lf weight = one;
+            if (frame->weight.data) weight = f_min(f_max(pack1(frame->weight, l.s.first, l.s.count), zero), one);
 
             leg_work work[PHX_MAX_LEGS];
             lf drop = zero, rise = f_splat(setup->max_pelvis_rise), standing = zero;
             for (uint32_t leg = 0; leg < legs; ++leg) {
-                work[leg] = place_foot(task, leg, group, lane, s, good, remembered, travel);
+                work[leg] = place_foot(task, &l, leg);
                 lf leg_drop, leg_rise;
                 pelvis_demand(setup, setup->legs + leg, joints, lane, &work[leg], &leg_drop, &leg_rise);
                 drop = f_min(leg_drop, drop), rise = f_min(leg_rise, rise), standing = f_max(work[leg].support, standing);
             }
-            const lf old_pelvis = f_load(character->pelvis.v + lane);
-            const lf most_drop = f_splat(-setup->max_pelvis_drop), travel_limit = f_splat(task->step.pelvis_travel);
-            const lf wanted = f_select(f_lt(drop, zero), f_max(drop, most_drop), f_mul(f_max(rise, zero), standing));
-            lf pelvis = mix(wanted, old_pelvis, f_splat(task->step.pelvis_keep));
-            pelvis = f_min(f_max(pelvis, f_sub(old_pelvis, travel_limit)), f_add(old_pelvis, travel_limit));
-            pelvis = f_select(remembered, pelvis, wanted);
-            if (setup->pelvis_joint == PHX_NO_JOINT) pelvis = zero;
+            lf pelvis = zero;
+            if (setup->pelvis_joint != PHX_NO_JOINT)
+                pelvis = follow_pelvis(task, &l, f_select(f_lt(drop, zero), f_max(drop, f_splat(-setup->max_pelvis_drop)), f_mul(f_max(rise, zero), standing)));
             const lf applied = f_mul(pelvis, weight);
 
-            for (uint32_t leg = 0; leg < legs; ++leg) solve_leg(task, leg, group, lane, s, good, weight, applied, &work[leg]);
+            for (uint32_t leg = 0; leg < legs; ++leg) solve_leg(task, &l, leg, weight, applied, &work[leg]);
 
             if (setup->pelvis_joint != PHX_NO_JOINT) {
                 const size_t index = frame->poses.layout == PHX_POSE_COMPACT ? setup->pelvis_slot : setup->pelvis_joint;
@@ -380,15 +662,16 @@ static void crowd_solve(const phx_crowd_task *task) {
                     const lv3 scale = v3_load(&task->scales[group * setup->plan.count + parent], lane);
                     local = v3(f_div(local.x, scale.x), f_div(local.y, scale.y), f_div(local.z, scale.z));
                 }
-                const lm sunk = m_and(good, f_lt(zero, f_abs(applied)));
+                const lm sunk = m_and(l.good, f_lt(zero, f_abs(applied)));
                 if (m_any(sunk)) {
-                    const lv3 translation = load_translation(&frame->poses, index, task->first + start, lane, s);
-                    store_translation(sunk, &frame->poses, index, task->first + start, lane, s, v3_add(translation, local));
+                    const lv3 translation = load_translation(&frame->poses, index, task->first + start, lane, l.s);
+                    store_translation(sunk, &frame->poses, index, task->first + start, lane, l.s, v3_add(translation, local));
                 }
+                if (setup->replay) v3_store_where(l.good, &character->sunk, lane, local);
             }
-            f_store_where(good, character->pelvis.v + lane, pelvis);
-            v3_store_where(good, &character->root, lane, root);
-            f_store_where(active, character->valid.v + lane, f_keep(good, one));
+            f_store_where(l.good, character->pelvis.v + lane, pelvis);
+            f_store_where(l.good, character->skipped.v + lane, zero);
+            v3_store_where(l.good, &character->root, lane, l.root);
         }
     }
 }

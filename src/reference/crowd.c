@@ -8,13 +8,24 @@ static float saturate(float a) { return min1(max1(a, 0.0f), 1.0f); }
 static float mix(float a, float b, float t) { return a + (b - a) * t; }
 static phx_vec3 mix3(phx_vec3 a, phx_vec3 b, float t) { return add3(a, scale3(sub3(b, a), t)); }
 static phx_vec3 unit3(phx_vec3 a) { return scale3(a, 1.0f / sqrtf(max1(dot3(a, a), 1e-30f))); }
+static float ease(float old, float wanted, float keep) { return keep < 1.0f ? mix(wanted, old, keep) : old; }
+static float settle(float a) { return 1e-9f < fabsf(a) ? a : 0.0f; }
+static phx_vec3 settle3(phx_vec3 a) { return vec3(settle(a.x), settle(a.y), settle(a.z)); }
 static phx_vec3 level3(phx_vec3 a, phx_vec3 up) { return sub3(a, scale3(up, dot3(a, up))); }
+
+static uint32_t flags_of(const phx_crowd_frame *frame, size_t character) {
+    uint32_t flags = 0;
+    if (frame->flags.data) memcpy(&flags, (const char *)frame->flags.data + character * frame->flags.stride, sizeof flags);
+    return flags;
+}
+static phx_lod lod_of(uint32_t flags) { return flags & PHX_CHARACTER_OFF ? PHX_LOD_OFF : (phx_lod)(flags >> PHX_CHARACTER_LOD_SHIFT & 3); }
 
 void phx_reference_crowd_prepare(const phx_crowd_task *task) {
     const phx_crowd_setup *setup = task->setup;
     const phx_crowd_frame *frame = task->frame;
     const uint32_t legs = setup->leg_count, slots = setup->plan.count;
     const phx_vec3 up = setup->up, none = vec3(0.0f, 0.0f, 0.0f);
+    const int reuse = setup->ray_reuse_squared > 0.0f && !frame->bodies;
     const uint32_t padded = (task->count + PHX_BLOCK_LANES - 1) / PHX_BLOCK_LANES * PHX_BLOCK_LANES;
     for (uint32_t i = 0; i < padded; ++i) {
         const uint32_t group = i / PHX_BLOCK_LANES, lane = i % PHX_BLOCK_LANES;
@@ -23,66 +34,116 @@ void phx_reference_crowd_prepare(const phx_crowd_task *task) {
         const phx_character_state *state = task->characters + group;
         const phx_vec3 root = read3(frame->root_position, character, none);
         const phx_quat rotation = read4(frame->root_rotation, character, quat_identity());
-        uint32_t flags = 0;
-        if (frame->flags.data) memcpy(&flags, (const char *)frame->flags.data + character * frame->flags.stride, sizeof flags);
-        phx_reference_walk(&setup->plan, &frame->poses, character, lane, rotation, joints, task->scales ? task->scales + group * slots : NULL);
+        const uint32_t flags = flags_of(frame, character);
+        int good = lod_of(flags) == PHX_LOD_FULL;
+        if (good) {
+            phx_reference_walk(&setup->plan, &frame->poses, character, lane, rotation, joints, task->scales ? task->scales + group * slots : NULL);
 
-        /* input that arithmetic can bear, or the character is left alone this frame and starts afresh in the next */
-        const float norm = dot4(rotation, rotation);
-        int good = dot3(root, root) < 1e18f && 0.25f < norm && norm < 4.0f && !(flags & PHX_CHARACTER_OFF);
-        for (uint32_t leg = 0; leg < legs; ++leg) {
-            const phx_leg_setup *rig = setup->legs + leg;
-            phx_foot_rows *foot = task->feet + group * legs + leg;
-            const phx_vec3 heel = add3(row3(&joints[rig->ankle].position, lane), rotate3(row4(&joints[rig->ankle].rotation, lane), rig->heel_offset));
-            const phx_vec3 ball = add3(row3(&joints[rig->ball].position, lane), rotate3(row4(&joints[rig->ball].rotation, lane), rig->ball_offset));
-            set_row3(&foot->heel, lane, heel), set_row3(&foot->ball, lane, ball);
-            good = good && dot3(heel, heel) < 1e18f && dot3(ball, ball) < 1e18f;
+            /* input that arithmetic can bear, or the character is left alone this frame and starts afresh in the next */
+            const float norm = dot4(rotation, rotation);
+            good = dot3(root, root) < 1e18f && 0.25f < norm && norm < 4.0f;
+            for (uint32_t leg = 0; leg < legs; ++leg) {
+                const phx_leg_setup *rig = setup->legs + leg;
+                phx_foot_rows *foot = task->feet + group * legs + leg;
+                const phx_vec3 heel = add3(row3(&joints[rig->ankle].position, lane), rotate3(row4(&joints[rig->ankle].rotation, lane), rig->heel_offset));
+                const phx_vec3 ball = add3(row3(&joints[rig->ball].position, lane), rotate3(row4(&joints[rig->ball].rotation, lane), rig->ball_offset));
+                set_row3(&foot->heel, lane, heel), set_row3(&foot->ball, lane, ball);
+                good = good && dot3(heel, heel) < 1e18f && dot3(ball, ball) < 1e18f;
+            }
+            set_row3(&task->root_position[group], lane, root), set_row4(&task->root_rotation[group], lane, rotation);
         }
         const int remembered = 0.5f < state->valid.v[lane] && !(flags & PHX_CHARACTER_TELEPORT);
-        set_row3(&task->root_position[group], lane, root), set_row4(&task->root_rotation[group], lane, rotation);
         task->good[group].v[lane] = good ? (remembered ? 2.0f : 1.0f) : 0.0f;
+        if (lane == 0) task->wanted[group] = 0;
+        if (good && i < task->count) task->wanted[group] = (uint16_t)(task->wanted[group] | 1u << lane);
 
         /* rays start where the soles will probably end: where they ended last frame, seen from the animation */
         for (uint32_t leg = 0; leg < legs; ++leg) {
             const phx_foot_rows *foot = task->feet + group * legs + leg;
             const phx_leg_state *leg_state = task->legs + group * legs + leg;
+            phx_ray_block *rays = task->rays + (group * legs + leg) * 2;
+            phx_vec3 ends[2] = {none, none};
+            int ask = good;
+            if (good) {
+                ends[0] = row3(&foot->heel, lane), ends[1] = row3(&foot->ball, lane);
+                if (remembered) ends[0] = add3(ends[0], row3(&leg_state->heel_shift, lane)), ends[1] = add3(ends[1], row3(&leg_state->ball_shift, lane));
+                if (reuse && remembered && 0.5f < leg_state->known.v[lane]) {
+                    const phx_vec3 last = sub3(row3(&leg_state->point, lane), sub3(root, row3(&state->root, lane)));
+                    const phx_vec3 from_heel = level3(sub3(last, ends[0]), up), from_ball = level3(sub3(last, ends[1]), up);
+                    if (min1(dot3(from_heel, from_heel), dot3(from_ball, from_ball)) < setup->ray_reuse_squared) ask = 0;
+                }
+            }
             for (int end = 0; end < 2; ++end) {
-                phx_ray_block *ray = task->rays + (group * legs + leg) * 2 + (uint32_t)end;
-                phx_vec3 sole = row3(end ? &foot->ball : &foot->heel, lane);
-                if (remembered) sole = add3(sole, row3(end ? &leg_state->ball_shift : &leg_state->heel_shift, lane));
-                const phx_vec3 origin = good ? add3(root, add3(level3(sole, up), scale3(up, setup->step_up))) : none;
-                ray->org_x[lane] = origin.x, ray->org_y[lane] = origin.y, ray->org_z[lane] = origin.z;
-                ray->tfar[lane] = good ? setup->ray_length : 0.0f;
-                ray->geomID[lane] = PHX_NO_HIT;
+                const phx_vec3 origin = good ? add3(root, add3(level3(ends[end], up), scale3(up, setup->step_up))) : none;
+                rays[end].org_x[lane] = origin.x, rays[end].org_y[lane] = origin.y, rays[end].org_z[lane] = origin.z;
+                rays[end].tfar[lane] = ask ? setup->ray_length : -1.0f;
+                rays[end].geomID[lane] = PHX_NO_HIT;
             }
         }
     }
 }
 
-/* A ray's hit as a point (root-relative) and unit normal; false for misses, ceilings, steep ground and nonsense. */
-static int read_hit(const phx_crowd_setup *setup, const phx_ray_block *ray, uint32_t lane, phx_vec3 sole, phx_vec3 *point, phx_vec3 *normal) {
-    const phx_vec3 up = setup->up, n = vec3(ray->Ng_x[lane], ray->Ng_y[lane], ray->Ng_z[lane]);
+/* One character at work. */
+typedef struct one {
+    uint32_t group, lane;
+    size_t character;
+    int remembered;
+    phx_vec3 root, travel; /* root position; how far it went since the last solve */
+    phx_crowd_step step;   /* dt includes frames that were skipped at a lower level of detail */
+} one;
+
+/* A body of this frame; position relative to the character's root. */
+typedef struct carrier {
+    phx_vec3 position;
+    phx_quat rotation;
+    uint32_t generation;
+    int there;
+} carrier;
+
+static carrier load_carrier(const phx_crowd_frame *frame, uint32_t index, phx_vec3 root) {
+    static const phx_body still = {{0, 0, 0}, {0, 0, 0, 1}, 0};
+    const phx_body *body = index < frame->body_count ? frame->bodies + index : &still;
+    carrier c;
+    c.position = sub3(body->position, root);
+    c.generation = body->generation;
+    const float norm = dot4(body->rotation, body->rotation);
+    c.there = index < frame->body_count && dot3(c.position, c.position) < 1e18f && 0.25f < norm && norm < 4.0f;
+    if (!c.there) c.position = vec3(0.0f, 0.0f, 0.0f);
+    c.rotation = normalize4(c.there ? body->rotation : quat_identity());
+    return c;
+}
+static phx_vec3 onto(const carrier *c, phx_vec3 point) { return add3(c->position, rotate3(c->rotation, point)); }
+static phx_vec3 into(const carrier *c, phx_vec3 point) { return rotate3(conjugate4(c->rotation), sub3(point, c->position)); }
+
+/* A ray's hit as a point (root-relative) and unit normal; false for misses, ceilings, steep ground and nonsense. The point is
+ * taken from the ray's own origin, so that a hit that comes a frame late still lies on the ground. */
+static int read_hit(const phx_crowd_task *task, const phx_ray_block *ray, uint32_t lane, phx_vec3 root, phx_vec3 *point, phx_vec3 *normal) {
+    const phx_vec3 up = task->setup->up, n = vec3(ray->Ng_x[lane], ray->Ng_y[lane], ray->Ng_z[lane]);
+    const phx_vec3 origin = vec3(ray->org_x[lane], ray->org_y[lane], ray->org_z[lane]);
     const float t = ray->tfar[lane], squared = dot3(n, n);
-    const int ok = 1e-20f < squared && squared < 1e20f && 0.0f <= t && t <= setup->ray_length && ray->geomID[lane] != PHX_NO_HIT;
+    const uint32_t body = ray->geomID[lane];
+    int ok = 1e-20f < squared && squared < 1e20f && 0.0f <= t && t <= task->setup->ray_length && body != PHX_NO_HIT;
+    if (task->frame->bodies) ok = ok && body < task->frame->body_count;
     *normal = scale3(n, 1.0f / sqrtf(ok ? squared : 1.0f));
-    *point = add3(level3(sole, up), scale3(up, setup->step_up - t));
-    return ok && setup->cos_max_slope <= dot3(*normal, up);
+    *point = sub3(sub3(origin, root), scale3(up, ok ? t : 0.0f));
+    return ok && dot3(*point, *point) < 1e18f && task->setup->cos_max_slope <= dot3(*normal, up);
 }
 
 typedef struct ground_plane {
     phx_vec3 point, normal;
     uint32_t body;
-    int seen;
+    int seen; /* a ray hit this frame */
 } ground_plane;
 
 /* One plane from two hits: through both, rolled by the mean of their normals. Where that plane and the ground's own normals
  * disagree by more than 35 degrees there is an edge between heel and ball, and the foot stands on the higher side. */
-static ground_plane plane_under(const phx_crowd_setup *setup, const phx_ray_block *rays, uint32_t lane, phx_vec3 heel, phx_vec3 ball) {
+static ground_plane plane_under(const phx_crowd_task *task, const phx_ray_block *rays, uint32_t lane, phx_vec3 root) {
+    const phx_crowd_setup *setup = task->setup;
     const phx_vec3 up = setup->up;
     const float cos_edge = 0.8191520f;
     phx_vec3 heel_point, heel_normal, ball_point, ball_normal;
-    const int heel_hit = read_hit(setup, rays, lane, heel, &heel_point, &heel_normal);
-    const int ball_hit = read_hit(setup, rays + 1, lane, ball, &ball_point, &ball_normal);
+    const int heel_hit = read_hit(task, rays, lane, root, &heel_point, &heel_normal);
+    const int ball_hit = read_hit(task, rays + 1, lane, root, &ball_point, &ball_normal);
     const int on_heel = heel_hit && (!ball_hit || dot3(ball_point, up) < dot3(heel_point, up));
     ground_plane plane;
     plane.seen = heel_hit || ball_hit;
@@ -99,87 +160,189 @@ static ground_plane plane_under(const phx_crowd_setup *setup, const phx_ray_bloc
 }
 
 typedef struct leg_work {
-    phx_vec3 target; /* ankle, root-relative */
-    phx_vec3 tilt;   /* unit normal that the foot follows */
+    phx_vec3 target;    /* ankle, root-relative */
+    phx_quat turn;      /* of the foot, from its animated attitude */
+    phx_quat toe_turn;  /* of the toes, on top of it */
+    int toes;           /* do they turn? */
     float support, weight;
 } leg_work;
 
 /* height of a plane over the point `at`, along up */
 static float height_over(phx_vec3 point, phx_vec3 normal, float normal_up, phx_vec3 at) { return dot3(sub3(point, at), normal) / normal_up; }
 
-static leg_work place_foot(const phx_crowd_task *task, uint32_t leg, uint32_t group, uint32_t lane, size_t character, int remembered, phx_vec3 travel) {
+static phx_vec3 spare_axis(phx_vec3 direction) { return unit3(reject3(spare_direction(direction), direction)); }
+
+static leg_work place_foot(const phx_crowd_task *task, const one *o, uint32_t leg) {
     const phx_crowd_setup *setup = task->setup;
     const phx_leg_setup *rig = setup->legs + leg;
-    const uint32_t index = group * setup->leg_count + leg;
-    const phx_joint_rows *joints = task->joints + group * setup->plan.count;
+    const uint32_t lane = o->lane, index = o->group * setup->leg_count + leg;
+    const phx_joint_rows *joints = task->joints + o->group * setup->plan.count;
     phx_leg_state *state = task->legs + index;
+    phx_carried_plane *carried = task->carried ? task->carried + index : NULL;
     const phx_vec3 up = setup->up;
+    const phx_vec3 hip = row3(&joints[rig->hip].position, lane), knee = row3(&joints[rig->knee].position, lane);
     const phx_vec3 ankle = row3(&joints[rig->ankle].position, lane);
     const phx_vec3 heel = row3(&task->feet[index].heel, lane), ball = row3(&task->feet[index].ball, lane);
-
-    /* how much the foot stands: told, or by the height of its sole over flat ground */
     const float heel_height = dot3(heel, up), ball_height = dot3(ball, up), ankle_height = dot3(ankle, up);
     const float sole_height = min1(heel_height, ball_height);
+    const float dt = o->step.dt;
+
+    /* the plane under the foot: this frame's hits, or the last one seen, carried by its body */
+    ground_plane plane = plane_under(task, task->rays + index * 2, lane, o->root);
+    const int known = o->remembered && 0.5f < state->known.v[lane];
+    const uint32_t last_body = state->body.v[lane];
+    phx_vec3 last_point = sub3(row3(&state->point, lane), o->travel), last_normal = row3(&state->normal, lane);
+    phx_vec3 last_ball = row3(&state->ball, lane), lock_point = row3(&state->lock_point, lane), lock_heading = row3(&state->lock_heading, lane);
+    int holds = known; /* may the lock go on? */
+    carrier body = {{0, 0, 0}, {0, 0, 0, 1}, 0, 0};
+    if (task->frame->bodies) {
+        const carrier last = load_carrier(task->frame, last_body, o->root);
+        const int still_there = known && last.there && last.generation == state->generation.v[lane];
+        holds = still_there && (!plane.seen || last_body == plane.body);
+        if (still_there) {
+            last_point = onto(&last, row3(&carried->point, lane));
+            last_normal = rotate3(last.rotation, row3(&carried->normal, lane));
+        }
+        last_ball = still_there ? onto(&last, last_ball) : ball;
+        lock_point = onto(&last, lock_point), lock_heading = rotate3(last.rotation, lock_heading);
+        if (!plane.seen) plane.body = still_there ? last_body : PHX_NO_HIT;
+        body = load_carrier(task->frame, plane.body, o->root);
+        plane.seen = plane.seen && body.there;
+    } else {
+        last_ball = sub3(last_ball, o->travel), lock_point = sub3(lock_point, o->travel);
+        if (!plane.seen) plane.body = known ? last_body : PHX_NO_HIT;
+    }
+    const int unasked = known && task->rays[index * 2].tfar[lane] < 0.0f; /* the last plane is near enough */
+    const float missed = plane.seen || unasked ? 0.0f : (known ? state->missed.v[lane] : 0.0f) + dt;
+    const int held = known && missed <= setup->hold_seconds;
+    if (!known) last_point = vec3(0.0f, 0.0f, 0.0f), last_normal = up;
+    if (!plane.seen) plane.point = last_point, plane.normal = last_normal;
+    const int grounded = plane.seen || held;
+    const float wanted = grounded ? 1.0f : 0.0f;
+    const float weight = o->remembered ? settle(ease(state->weight.v[lane], wanted, o->step.weight_keep)) : wanted;
+
+    /* contact: told, or found from height and speed with hysteresis; heights and speeds follow the leg's length */
+    const float length = length3(sub3(knee, hip)) + length3(sub3(ankle, knee));
+    const int stood = known && 0.5f < state->stands.v[lane];
+    int stands, entering;
     float support;
     if (task->frame->support.data) {
-        memcpy(&support, (const char *)task->frame->support.data + character * task->frame->support.stride + leg * sizeof support, sizeof support);
+        memcpy(&support, (const char *)task->frame->support.data + o->character * task->frame->support.stride + leg * sizeof support, sizeof support);
         support = saturate(support);
+        stands = entering = 0.5f < support;
     } else {
         const float low = saturate((setup->swing_height - sole_height) * setup->inverse_swing_range);
         support = low * low * (3.0f - (low + low));
+        const float enter_height = setup->enter_height > 0.0f ? setup->enter_height : length * 0.05f;
+        const float exit_height = setup->exit_height > 0.0f ? setup->exit_height : length * 0.10f;
+        const float enter_speed = setup->enter_speed > 0.0f ? setup->enter_speed : length * 0.35f;
+        const float exit_speed = setup->exit_speed > 0.0f ? setup->exit_speed : length * 1.2f;
+        const float distance = length3(sub3(ball, last_ball));
+        const int moving = known && 0.0f < dt;
+        entering = sole_height < enter_height && (!moving || distance < enter_speed * dt);
+        const int leaving = exit_height < sole_height || (moving && exit_speed * dt < distance);
+        const int still = known && dt <= 0.0f; /* no time passed: nothing is decided */
+        stands = still ? stood : stood ? !leaving : entering;
     }
-
-    /* the plane under the foot: this frame's hits, or the last one seen */
-    const phx_vec3 heel_ray = remembered ? add3(heel, row3(&state->heel_shift, lane)) : heel;
-    const phx_vec3 ball_ray = remembered ? add3(ball, row3(&state->ball_shift, lane)) : ball;
-    ground_plane plane = plane_under(setup, task->rays + index * 2, lane, heel_ray, ball_ray);
-    const int known = remembered && 0.5f < state->known.v[lane];
-    const phx_vec3 last_point = known ? sub3(row3(&state->point, lane), travel) : vec3(0.0f, 0.0f, 0.0f);
-    const phx_vec3 last_normal = known ? row3(&state->normal, lane) : up;
-    const float missed = plane.seen ? 0.0f : (known ? state->missed.v[lane] : 0.0f) + task->step.dt;
-    const int held = known && missed <= setup->hold_seconds;
-    if (!plane.seen) plane.point = last_point, plane.normal = last_normal, plane.body = PHX_NO_HIT;
-    const float wanted = plane.seen || held ? 1.0f : 0.0f;
-    const float weight = remembered ? mix(wanted, state->weight.v[lane], task->step.weight_keep) : wanted;
+    stands = stands && grounded;
+    const float firm = stands ? 1.0f : 0.0f;
+    const float grip = o->remembered ? settle(ease(state->grip.v[lane], firm, o->step.grip_keep)) : firm;
+    support = max1(grip, support);
 
     /* a jump of the ground is not followed at once: the foot keeps its height and the difference dies away; never into the ground */
     const float normal_up = dot3(plane.normal, up);
     const phx_vec3 floor_point = sub3(ankle, scale3(up, ankle_height));
     const float height = height_over(plane.point, plane.normal, normal_up, floor_point);
-    const float old_height = height_over(last_point, last_normal, dot3(last_normal, up), floor_point);
-    float jump = known ? (state->jump.v[lane] + (old_height - height)) * task->step.ground_keep : 0.0f;
+    const float last_height = height_over(last_point, last_normal, dot3(last_normal, up), floor_point);
+    float jump = known ? settle((state->jump.v[lane] + (last_height - height)) * o->step.ground_keep) : 0.0f;
     jump = max1(jump, -max1(sole_height, 0.0f));
 
-    /* the attitude: towards the ground's normal as far as the foot stands, within limits, smoothed */
-    phx_vec3 tilt = unit3(mix3(up, plane.normal, support));
-    const float tilt_cos = dot3(tilt, up);
-    if (tilt_cos < setup->cos_max_tilt) {
-        const phx_vec3 level = unit3(sub3(tilt, scale3(up, tilt_cos)));
-        tilt = add3(scale3(up, setup->cos_max_tilt), scale3(level, setup->sin_max_tilt));
+    /* the attitude: towards the ground's normal as far as the foot stands, within pitch and roll limits, smoothed */
+    const phx_vec3 heading = level3(sub3(ball, heel), up);
+    const float heading_squared = dot3(heading, heading);
+    const phx_vec3 ahead = unit3(1e-12f < heading_squared ? heading : level3(spare_direction(up), up)), side = cross3(up, ahead);
+    const phx_vec3 leaning = unit3(mix3(up, plane.normal, support));
+    const float pitch = min1(max1(dot3(leaning, ahead), -setup->sin_max_pitch), setup->sin_max_pitch);
+    const float roll = min1(max1(dot3(leaning, side), -setup->sin_max_roll), setup->sin_max_roll);
+    const float upright = sqrtf(max1((1.0f - pitch * pitch) - roll * roll, 0.01f));
+    phx_vec3 tilt = add3(add3(scale3(ahead, pitch), scale3(side, roll)), scale3(up, upright));
+    const int limited = 1e-8f < dot3(sub3(tilt, leaning), sub3(tilt, leaning));
+    tilt = unit3(tilt);
+    if (known) {
+        const phx_vec3 last_tilt = row3(&state->tilt, lane);
+        tilt = o->step.tilt_keep < 1.0f ? unit3(settle3(mix3(tilt, last_tilt, o->step.tilt_keep))) : last_tilt;
     }
-    if (known) tilt = unit3(mix3(tilt, row3(&state->tilt, lane), task->step.tilt_keep));
-    const phx_quat turn = between4(up, tilt, 1.0f, unit3(reject3(spare_direction(tilt), tilt)));
+    const phx_quat turn = between4(up, tilt, 1.0f, spare_axis(tilt));
+
+    /* the lock's turn about up: the foot keeps its heading on the body; what is left after release dies away */
+    const int locked_before = holds && 0.5f < state->locked.v[lane];
+    float yaw = o->remembered ? settle(state->yaw.v[lane] * o->step.release_keep) : 0.0f;
+    if (locked_before) {
+        const phx_vec3 locked_heading = level3(lock_heading, up);
+        const float scale = sqrtf(heading_squared * dot3(locked_heading, locked_heading));
+        const float cosine = dot3(heading, locked_heading), sine = dot3(cross3(heading, locked_heading), up);
+        const phx_quat back = turn4(vec3(1.0f, 0.0f, 0.0f), cosine, sine, max1(scale, 1e-20f));
+        const float kept = 1e-12f < scale ? back.x : 0.0f;
+        holds = fabsf(kept) <= setup->sin_half_release_twist;
+        if (holds) yaw = kept;
+    }
+    const phx_quat yaw_turn = quat(up.x * yaw, up.y * yaw, up.z * yaw, sqrtf(1.0f - yaw * yaw));
+    const phx_vec3 turned_heel = add3(ball, rotate3(yaw_turn, sub3(heel, ball))), turned_ankle = add3(ball, rotate3(yaw_turn, sub3(ankle, ball)));
 
     /* the foot's pose over flat ground, carried to the plane; then lifted so that its deepest point keeps its animated height,
      * less what the clip itself hovers or sinks while the foot stands */
     const phx_vec3 ground = add3(floor_point, scale3(up, height));
-    const phx_vec3 new_heel = add3(ground, rotate3(turn, sub3(heel, floor_point)));
-    const phx_vec3 new_ball = add3(ground, rotate3(turn, sub3(ball, floor_point)));
+    phx_vec3 new_heel = add3(ground, rotate3(turn, sub3(turned_heel, floor_point)));
+    phx_vec3 new_ball = add3(ground, rotate3(turn, sub3(ball, floor_point)));
+    const phx_vec3 new_ankle = add3(ground, rotate3(turn, sub3(turned_ankle, floor_point)));
     const float error = min1(max1(sole_height, -setup->plant_height), setup->plant_height) * support;
     const float heel_lift = (heel_height - error) - dot3(sub3(new_heel, plane.point), plane.normal);
     const float ball_lift = (ball_height - error) - dot3(sub3(new_ball, plane.point), plane.normal);
     const float lift = max1(heel_lift, ball_lift) / normal_up + jump;
-    const phx_vec3 placed = add3(add3(ground, scale3(tilt, ankle_height)), scale3(up, lift));
+
+    /* the lock: the ball stays where it is on its body; on release the difference dies away */
+    phx_vec3 offset = vec3(0.0f, 0.0f, 0.0f);
+    if (o->remembered) offset = settle3(scale3(row3(&state->offset, lane), o->step.release_keep));
+    const phx_vec3 to_lock = level3(sub3(lock_point, new_ball), up);
+    const int locked = locked_before && holds && stands && dot3(to_lock, to_lock) <= setup->release_distance_squared;
+    if (locked) offset = to_lock;
+    const int starts = setup->lock && stands && entering && !locked_before && dot3(offset, offset) <= setup->relock_distance_squared && 0.5f < weight;
+    const phx_vec3 sliding = sub3(offset, scale3(up, dot3(offset, plane.normal) / normal_up)); /* within the plane */
+    new_heel = add3(new_heel, sliding), new_ball = add3(new_ball, sliding);
+    const phx_vec3 placed = add3(add3(new_ankle, sliding), scale3(up, lift));
+    const phx_vec3 new_lock = starts ? new_ball : lock_point;
+    const phx_vec3 new_lock_heading = starts ? rotate3(yaw_turn, heading) : lock_heading;
 
     leg_work work;
     work.support = support, work.weight = weight;
     work.target = mix3(ankle, placed, weight);
-    work.tilt = unit3(mix3(up, tilt, weight));
+    work.turn = mul4(turn, yaw_turn);
+    if (weight < 1.0f) work.turn = fraction4(work.turn, weight);
+    work.toes = limited && plane.seen;
+    work.toe_turn = quat_identity();
+    if (work.toes) { /* the toes lie on the ground that is too steep for the foot */
+        const phx_vec3 steep = unit3(mix3(up, plane.normal, support * weight));
+        const phx_quat toe = between4(tilt, steep, 1.0f, spare_axis(steep));
+        const float half_sine = sqrtf((toe.x * toe.x + toe.y * toe.y) + toe.z * toe.z);
+        const float toe_sine = min1(half_sine, setup->sin_half_toe);
+        const float share = toe_sine / max1(half_sine, 1e-12f);
+        work.toe_turn = quat(toe.x * share, toe.y * share, toe.z * share, sqrtf(1.0f - toe_sine * toe_sine));
+    }
 
     set_row3(&state->point, lane, plane.point), set_row3(&state->normal, lane, plane.normal);
-    state->known.v[lane] = plane.seen || held ? 1.0f : 0.0f;
+    phx_vec3 stored_ball = ball, stored_lock = new_lock, stored_heading = new_lock_heading;
+    if (task->frame->bodies) {
+        set_row3(&carried->point, lane, into(&body, plane.point));
+        set_row3(&carried->normal, lane, rotate3(conjugate4(body.rotation), plane.normal));
+        stored_ball = into(&body, ball), stored_lock = into(&body, new_lock), stored_heading = rotate3(conjugate4(body.rotation), new_lock_heading);
+        state->generation.v[lane] = body.generation;
+    }
+    set_row3(&state->ball, lane, stored_ball), set_row3(&state->lock_point, lane, stored_lock), set_row3(&state->lock_heading, lane, stored_heading);
+    state->known.v[lane] = wanted;
     state->missed.v[lane] = missed, state->weight.v[lane] = weight, state->jump.v[lane] = jump;
     set_row3(&state->tilt, lane, tilt);
+    state->stands.v[lane] = firm, state->grip.v[lane] = grip, state->locked.v[lane] = locked || starts ? 1.0f : 0.0f;
+    set_row3(&state->offset, lane, offset), state->yaw.v[lane] = yaw;
     set_row3(&state->heel_shift, lane, scale3(level3(sub3(new_heel, heel), up), weight));
     set_row3(&state->ball_shift, lane, scale3(level3(sub3(new_ball, ball), up), weight));
     set_row3(&state->target, lane, work.target);
@@ -203,11 +366,26 @@ static void pelvis_demand(const phx_crowd_setup *setup, const phx_leg_setup *rig
     *rise = dot3(sub3(work->target, ankle), up) + (1.0f - work->support) * setup->max_pelvis_rise;
 }
 
-static void solve_leg(const phx_crowd_task *task, uint32_t leg, uint32_t group, uint32_t lane, size_t character, float weight, float pelvis, const leg_work *work) {
+/* A joint's new local rotation, written back, and what it takes to repeat the correction without solving. */
+static void store_local(const phx_crowd_task *task, const one *o, size_t joint, size_t slot, phx_quat above, phx_quat world, phx_rows3 *replay) {
+    const phx_poses *poses = &task->frame->poses;
+    const size_t index = poses->layout == PHX_POSE_COMPACT ? slot : joint;
+    const phx_quat local = normalize4(mul4(conjugate4(above), world));
+    if (replay) {
+        const phx_quat correction = mul4(local, conjugate4(phx_reference_rotation(poses, index, o->character)));
+        set_row3(replay, o->lane, settle3(scale3(vec3(correction.x, correction.y, correction.z), copysignf(1.0f, correction.w))));
+    }
+    phx_reference_set_rotation(poses, index, o->character, local);
+}
+
+/* The leg in two bones, and its new local rotations. */
+static void solve_leg(const phx_crowd_task *task, const one *o, uint32_t leg, float weight, float pelvis, const leg_work *work) {
     const phx_crowd_setup *setup = task->setup;
     const phx_leg_setup *rig = setup->legs + leg;
-    const phx_joint_rows *joints = task->joints + group * setup->plan.count;
-    phx_leg_state *state = task->legs + group * setup->leg_count + leg;
+    const uint32_t lane = o->lane, index = o->group * setup->leg_count + leg;
+    const phx_joint_rows *joints = task->joints + o->group * setup->plan.count;
+    phx_leg_state *state = task->legs + index;
+    phx_leg_replay *replay = task->replays ? task->replays + index : NULL;
     const phx_vec3 up = setup->up;
     const phx_vec3 hip = row3(&joints[rig->hip].position, lane), knee = row3(&joints[rig->knee].position, lane);
     const phx_vec3 ankle = row3(&joints[rig->ankle].position, lane);
@@ -235,22 +413,72 @@ static void solve_leg(const phx_crowd_task *task, uint32_t leg, uint32_t group, 
     const phx_leg_out out = phx_reference_leg(&limits, &in);
 
     if (out.moved) {
-        phx_quat ankle_rotation = between4(up, work->tilt, 1.0f, unit3(reject3(spare_direction(work->tilt), work->tilt)));
-        if (weight < 1.0f) ankle_rotation = fraction4(ankle_rotation, max1(weight, 0.0f));
+        const phx_quat turn = weight < 1.0f ? fraction4(work->turn, weight) : work->turn;
         const phx_quat above_hip =
-            rig->hip_parent == PHX_NO_JOINT ? row4(&task->root_rotation[group], lane) : row4(&joints[rig->hip_parent].rotation, lane);
+            rig->hip_parent == PHX_NO_JOINT ? row4(&task->root_rotation[o->group], lane) : row4(&joints[rig->hip_parent].rotation, lane);
         const phx_quat above_knee = mul4(out.root_rotation, row4(&joints[rig->knee_parent].rotation, lane));
         const phx_quat above_ankle = mul4(out.mid_rotation, row4(&joints[rig->ankle_parent].rotation, lane));
         const phx_quat hip_new = mul4(out.root_rotation, hip_world), knee_new = mul4(out.mid_rotation, knee_world);
-        const phx_quat ankle_new = mul4(ankle_rotation, row4(&joints[rig->ankle].rotation, lane));
-        const phx_poses *poses = &task->frame->poses;
-        const int compact = poses->layout == PHX_POSE_COMPACT;
-        phx_reference_set_rotation(poses, compact ? rig->hip : rig->hip_joint, character, normalize4(mul4(conjugate4(above_hip), hip_new)));
-        phx_reference_set_rotation(poses, compact ? rig->knee : rig->knee_joint, character, normalize4(mul4(conjugate4(above_knee), knee_new)));
-        phx_reference_set_rotation(poses, compact ? rig->ankle : rig->ankle_joint, character, normalize4(mul4(conjugate4(above_ankle), ankle_new)));
+        const phx_quat ankle_new = mul4(turn, row4(&joints[rig->ankle].rotation, lane));
+        store_local(task, o, rig->hip_joint, rig->hip, above_hip, hip_new, replay ? &replay->hip : NULL);
+        store_local(task, o, rig->knee_joint, rig->knee, above_knee, knee_new, replay ? &replay->knee : NULL);
+        store_local(task, o, rig->ankle_joint, rig->ankle, above_ankle, ankle_new, replay ? &replay->ankle : NULL);
+        if (rig->ball_joint != PHX_NO_JOINT && work->toes) {
+            const phx_quat toe = weight < 1.0f ? fraction4(work->toe_turn, weight) : work->toe_turn;
+            const phx_quat above_ball = mul4(turn, row4(&joints[rig->ball_parent].rotation, lane));
+            store_local(task, o, rig->ball_joint, rig->ball, above_ball, mul4(mul4(toe, turn), row4(&joints[rig->ball].rotation, lane)), NULL);
+        }
     }
     set_row3(&state->bend, lane, out.bend);
     state->residual.v[lane] = out.residual, state->flags.v[lane] = out.flags;
+}
+
+static void repeat_rotation(const phx_crowd_task *task, const one *o, size_t joint, size_t slot, const phx_rows3 *replay) {
+    const phx_poses *poses = &task->frame->poses;
+    const size_t index = poses->layout == PHX_POSE_COMPACT ? slot : joint;
+    const phx_vec3 v = row3(replay, o->lane);
+    const phx_quat correction = quat(v.x, v.y, v.z, sqrtf(max1(1.0f - dot3(v, v), 0.0f)));
+    phx_reference_set_rotation(poses, index, o->character, mul4(correction, phx_reference_rotation(poses, index, o->character)));
+}
+
+/* A character at a lower level of detail: last frame's local corrections on this frame's animation. */
+static void repeat_corrections(const phx_crowd_task *task, const one *o, int legs_too) {
+    const phx_crowd_setup *setup = task->setup;
+    const phx_poses *poses = &task->frame->poses;
+    for (uint32_t leg = 0; legs_too && leg < setup->leg_count; ++leg) {
+        const phx_leg_setup *rig = setup->legs + leg;
+        const phx_leg_replay *replay = task->replays + o->group * setup->leg_count + leg;
+        repeat_rotation(task, o, rig->hip_joint, rig->hip, &replay->hip);
+        repeat_rotation(task, o, rig->knee_joint, rig->knee, &replay->knee);
+        repeat_rotation(task, o, rig->ankle_joint, rig->ankle, &replay->ankle);
+    }
+    if (setup->pelvis_joint != PHX_NO_JOINT) {
+        const size_t index = poses->layout == PHX_POSE_COMPACT ? setup->pelvis_slot : setup->pelvis_joint;
+        const phx_vec3 sunk = row3(&task->characters[o->group].sunk, o->lane);
+        phx_reference_set_translation(poses, index, o->character, add3(phx_reference_translation(poses, index, o->character), sunk));
+    }
+}
+
+/* The pelvis follows what the legs need: exponentially or by a critically damped spring, both exact for any dt, at bounded speed. */
+static float follow_pelvis(const phx_crowd_task *task, const one *o, float wanted) {
+    const phx_crowd_setup *setup = task->setup;
+    phx_character_state *character = task->characters + o->group;
+    const float old = character->pelvis.v[o->lane], dt = o->step.dt, reach = setup->pelvis_speed * dt;
+    float pelvis;
+    if (setup->pelvis_spring) { /* x(t) = (x0 + (v0 + w x0) t) e^-wt, at half after the half-life: w = 1.67835 / half-life */
+        const float rate = setup->pelvis_rate, away = old - wanted;
+        const float velocity = o->remembered ? character->velocity.v[o->lane] : 0.0f;
+        const float decay = exp2_1(rate * dt * -1.44269504088896f);
+        const float drive = velocity + rate * away;
+        pelvis = wanted + settle((away + drive * dt) * decay);
+        const float next = settle((velocity - rate * drive * dt) * decay);
+        character->velocity.v[o->lane] = o->remembered ? min1(max1(next, -setup->pelvis_speed), setup->pelvis_speed) : 0.0f;
+    } else {
+        pelvis = wanted + settle((old - wanted) * o->step.pelvis_keep);
+    }
+    pelvis = min1(max1(pelvis, old - reach), old + reach);
+    if (!o->remembered) return wanted;
+    return 0.0f < dt ? pelvis : old;
 }
 
 void phx_reference_crowd_solve(const phx_crowd_task *task) {
@@ -260,39 +488,44 @@ void phx_reference_crowd_solve(const phx_crowd_task *task) {
     const phx_vec3 up = setup->up;
     for (uint32_t i = 0; i < task->count; ++i) {
         const uint32_t group = i / PHX_BLOCK_LANES, lane = i % PHX_BLOCK_LANES;
-        const size_t character = task->first + i;
         const phx_joint_rows *joints = task->joints + group * setup->plan.count;
         phx_character_state *state = task->characters + group;
-        if (task->good[group].v[lane] < 0.5f) {
-            state->valid.v[lane] = 0.0f;
+        const float mark = task->good[group].v[lane];
+        one o;
+        o.group = group, o.lane = lane, o.character = task->first + i, o.remembered = 1.5f < mark;
+        if (mark < 0.5f) {
+            const phx_lod lod = lod_of(flags_of(frame, o.character));
+            const int waits = (lod == PHX_LOD_REPLAY || lod == PHX_LOD_PELVIS) && 0.5f < state->valid.v[lane];
+            if (waits) {
+                if (setup->replay) repeat_corrections(task, &o, lod == PHX_LOD_REPLAY);
+                state->skipped.v[lane] = state->skipped.v[lane] + task->step.dt;
+            }
+            state->valid.v[lane] = waits ? 1.0f : 0.0f;
             continue;
         }
-        const int remembered = 1.5f < task->good[group].v[lane];
-        const phx_vec3 root = row3(&task->root_position[group], lane), travel = sub3(root, row3(&state->root, lane));
-        const float weight = frame->weight.data ? min1(max1(read1(frame->weight, character, 1.0f), 0.0f), 1.0f) : 1.0f;
+        state->valid.v[lane] = 1.0f;
+        o.root = row3(&task->root_position[group], lane), o.travel = sub3(o.root, row3(&state->root, lane));
+        o.step = task->step;
+        const float skipped = o.remembered ? state->skipped.v[lane] : 0.0f;
+        if (0.0f < skipped) o.step = phx_crowd_step_of(setup, task->step.dt + skipped);
+        const float weight = frame->weight.data ? min1(max1(read1(frame->weight, o.character, 1.0f), 0.0f), 1.0f) : 1.0f;
 
         leg_work work[PHX_MAX_LEGS];
         float drop = 0.0f, rise = setup->max_pelvis_rise, standing = 0.0f;
         for (uint32_t leg = 0; leg < legs; ++leg) {
-            work[leg] = place_foot(task, leg, group, lane, character, remembered, travel);
+            work[leg] = place_foot(task, &o, leg);
             float leg_drop, leg_rise;
             pelvis_demand(setup, setup->legs + leg, joints, lane, &work[leg], &leg_drop, &leg_rise);
             drop = min1(leg_drop, drop), rise = min1(leg_rise, rise), standing = max1(work[leg].support, standing);
         }
-        const float old_pelvis = state->pelvis.v[lane], travel_limit = task->step.pelvis_travel;
-        const float wanted = drop < 0.0f ? max1(drop, -setup->max_pelvis_drop) : max1(rise, 0.0f) * standing;
-        float pelvis = wanted;
-        if (remembered) {
-            pelvis = mix(wanted, old_pelvis, task->step.pelvis_keep);
-            pelvis = min1(max1(pelvis, old_pelvis - travel_limit), old_pelvis + travel_limit);
-        }
-        if (setup->pelvis_joint == PHX_NO_JOINT) pelvis = 0.0f;
+        float pelvis = 0.0f;
+        if (setup->pelvis_joint != PHX_NO_JOINT)
+            pelvis = follow_pelvis(task, &o, drop < 0.0f ? max1(drop, -setup->max_pelvis_drop) : max1(rise, 0.0f) * standing);
         const float applied = pelvis * weight;
 
-        for (uint32_t leg = 0; leg < legs; ++leg) solve_leg(task, leg, group, lane, character, weight, applied, &work[leg]);
+        for (uint32_t leg = 0; leg < legs; ++leg) solve_leg(task, &o, leg, weight, applied, &work[leg]);
 
-        if (setup->pelvis_joint != PHX_NO_JOINT && 0.0f < fabsf(applied)) {
-            const size_t index = frame->poses.layout == PHX_POSE_COMPACT ? setup->pelvis_slot : setup->pelvis_joint;
+        if (setup->pelvis_joint != PHX_NO_JOINT) {
             const uint32_t parent = setup->pelvis_parent;
             const phx_quat above = parent == PHX_NO_JOINT ? row4(&task->root_rotation[group], lane) : row4(&joints[parent].rotation, lane);
             phx_vec3 local = rotate3(conjugate4(above), scale3(up, applied));
@@ -300,10 +533,13 @@ void phx_reference_crowd_solve(const phx_crowd_task *task) {
                 const phx_vec3 scale = row3(&task->scales[group * setup->plan.count + parent], lane);
                 local = vec3(local.x / scale.x, local.y / scale.y, local.z / scale.z);
             }
-            phx_reference_set_translation(&frame->poses, index, character, add3(phx_reference_translation(&frame->poses, index, character), local));
+            if (0.0f < fabsf(applied)) {
+                const size_t index = frame->poses.layout == PHX_POSE_COMPACT ? setup->pelvis_slot : setup->pelvis_joint;
+                phx_reference_set_translation(&frame->poses, index, o.character, add3(phx_reference_translation(&frame->poses, index, o.character), local));
+            }
+            if (setup->replay) set_row3(&state->sunk, lane, local);
         }
-        state->pelvis.v[lane] = pelvis;
-        set_row3(&state->root, lane, root);
-        state->valid.v[lane] = 1.0f;
+        state->pelvis.v[lane] = pelvis, state->skipped.v[lane] = 0.0f;
+        set_row3(&state->root, lane, o.root);
     }
 }

@@ -115,6 +115,13 @@ static inline float exp2_1(float x) {
     return p * power;
 }
 
+/* share of an old value that stays after dt seconds: 2^(-dt / half-life); all of it for dt <= 0, none for half-life 0 */
+static inline float keep1(float dt, float half_life) {
+    if (dt <= 0.0f) return 1.0f;
+    if (half_life <= 0.0f) return 0.0f;
+    return exp2_1(-dt / half_life);
+}
+
 /* shortest rotation from -> to; see q4_between */
 static inline phx_quat between4(phx_vec3 from, phx_vec3 to, float length_squared, phx_vec3 spare) {
     phx_vec3 axis = cross3(from, to);
