@@ -94,8 +94,8 @@ bool count_two_bone(const phx_backend *backend, phx_twist twist, phx_two_bone_bl
     setup.twist = twist;
     setup.tolerance = params.tolerance;
     setup.direction_tolerance_squared = params.direction_tolerance * params.direction_tolerance;
-    setup.soft_start = setup.max_stretch = setup.cos_min_bend = 1.0f;
-    setup.cos_max_bend = setup.cos_turn = -1.0f;
+    setup.soft_start = setup.max_stretch = 1.0f;
+    setup.cos_turn = -1.0f;
     switch (phx_backend_lanes(backend)) {
     case 4: bench_count_two_bone_w4(&setup, blocks, count, operations); return true;
 #if defined(PHX_HAVE_AVX2)
