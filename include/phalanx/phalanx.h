@@ -12,6 +12,7 @@
 #include "two_bone.h"
 #include "limit.h"
 #include "chain.h"
+#include "ccd.h"
 #include "pose.h"
 #include "crowd.h"
 

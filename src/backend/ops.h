@@ -6,6 +6,7 @@
 
 #include "phalanx/two_bone.h"
 #include "phalanx/chain.h"
+#include "phalanx/ccd.h"
 #include "../crowd/crowd.h"
 
 /* phx_two_bone_params, prepared once a call: squares and cosines, so that lanes see no trigonometry of constants. */
@@ -46,12 +47,30 @@ typedef struct phx_chain_setup {
     phx_limit_setup limits[PHX_CHAIN_MAX_JOINTS]; /* filled where limited */
 } phx_chain_setup;
 
+/* phx_ccd_params and the tables of its chains, prepared once a call. */
+typedef struct phx_ccd_setup {
+    phx_chain_setup chain;
+    phx_ccd_mode mode;
+    uint32_t from;
+    float direction_tolerance;
+    float damping;
+    float cap_cos, cap_sin;          /* of half the largest turn */
+    uint32_t capped;
+    uint32_t restarts;
+    uint32_t root_free;              /* joint `from` has no limit and its whole weight */
+    float weight[PHX_CHAIN_MAX_BONES];
+    phx_vec3 hinge_axis[PHX_CHAIN_MAX_JOINTS]; /* in the parent's frame; filled where limited */
+    float hinge_side[PHX_CHAIN_MAX_JOINTS];    /* sign of a hinge's range, 0 where it goes both ways alike */
+} phx_ccd_setup;
+
 struct phx_backend {
     const char *name;
     uint32_t lanes;
     void (*two_bone_blocks)(const phx_two_bone_setup *setup, phx_two_bone_block *blocks, phx_two_bone_extra *extras, size_t count);
     void (*two_bone_job)(const phx_two_bone_setup *setup, const phx_two_bone_job *job, size_t first, size_t count);
     void (*limit_apply)(const phx_limit_setup *setup, size_t count, phx_view local, phx_view limited, phx_view changed);
+    void (*ccd_blocks)(const phx_ccd_setup *setup, const phx_chain_blocks *blocks, size_t first, size_t count);
+    void (*ccd_job)(const phx_ccd_setup *setup, const phx_chain_job *job, size_t first, size_t count);
     /* wanted[k] is the slot of output k; joints and scales hold plan->count entries */
     void (*forward_kinematics)(const phx_fk_job *job, const phx_walk_plan *plan, const uint16_t *wanted, uint32_t wanted_count, size_t first,
                                size_t count, phx_joint_rows *joints, phx_rows3 *scales);

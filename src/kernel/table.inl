@@ -10,6 +10,7 @@
 #include "two_bone.inl"
 #include "limit.inl"
 #include "chain.inl"
+#include "ccd.inl"
 #include "pose.inl"
 #include "crowd.inl"
 
@@ -19,6 +20,8 @@ const struct phx_backend PHX_TABLE = {
     .two_bone_blocks = two_bone_blocks,
     .two_bone_job = two_bone_job,
     .limit_apply = limit_apply,
+    .ccd_blocks = ccd_blocks,
+    .ccd_job = ccd_job,
     .forward_kinematics = forward_kinematics,
     .crowd_prepare = crowd_prepare,
     .crowd_solve = crowd_solve,

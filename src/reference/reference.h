@@ -24,6 +24,8 @@ phx_leg_out phx_reference_leg(const phx_two_bone_setup *setup, const phx_leg_in 
 void phx_reference_two_bone_blocks(const phx_two_bone_setup *setup, phx_two_bone_block *blocks, phx_two_bone_extra *extras, size_t count);
 void phx_reference_two_bone_job(const phx_two_bone_setup *setup, const phx_two_bone_job *job, size_t first, size_t count);
 void phx_reference_limit_apply(const phx_limit_setup *setup, size_t count, phx_view local, phx_view limited, phx_view changed);
+void phx_reference_ccd_blocks(const phx_ccd_setup *setup, const phx_chain_blocks *blocks, size_t first, size_t count);
+void phx_reference_ccd_job(const phx_ccd_setup *setup, const phx_chain_job *job, size_t first, size_t count);
 void phx_reference_forward_kinematics(const phx_fk_job *job, const phx_walk_plan *plan, const uint16_t *wanted, uint32_t wanted_count,
                                       size_t first, size_t count, phx_joint_rows *joints, phx_rows3 *scales);
 void phx_reference_crowd_prepare(const phx_crowd_task *task);

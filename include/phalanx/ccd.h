@@ -1,0 +1,55 @@
+/* CCD: long chains of joints that turn toward a target, 1 to 64 bones, with limits, weights and rotations. For arms on ladders,
+ * spines that lean, tails that reach; for a plain limb of two bones use two_bone.h.
+ *
+ * Method. A sweep of the default mode is one of two steps. DISTANCE goes from the tip to the root as CCD does, but each inner
+ * joint only changes the distance between root and tip, by its share of what is missing, and the root then aims the chain: a
+ * free chain arrives in one sweep, nearly always. The share of joint j, with s_j metres of chain before it out of L, is
+ * w_j (s_j (L - s_j))^2 of the sum over the joints that are still to come, so that a joint that could not do its part leaves it
+ * to the next. SHARE turns all joints at once by damped least squares: with r_j = tip - p_j and e = target - tip, y solves
+ * (sum w_j (|r_j|^2 I - r_j r_j^T) + (1e-5 L^2 + 0.2 min(|e|^2, L^2)) I) y = e, and joint j turns by w_j (r_j x y); hinges enter with
+ * their axis alone, joints at a limit without the direction that is blocked. Free chains go distance, share, share, and again;
+ * chains whose root is limited go distance, share, share, ...; a chain that starts within 2.5 % of its length begins with
+ * share, which disturbs a warm pose least. The best pose seen is returned.
+ * PHX_CCD_PLAIN is the textbook's method (Wang and Chen 1991): every joint, from the tip's parent to the root, turns so
+ * that the tip comes nearest to the target. It stalls on many targets; it is here for those who know its motion and want it. */
+#ifndef PHALANX_CCD_H
+#define PHALANX_CCD_H
+
+#include "chain.h"
+
+PHX_EXTERN_C_BEGIN
+
+typedef enum phx_ccd_mode {
+    PHX_CCD_SHARE = 0, /* distance first, then share */
+    PHX_CCD_PLAIN = 1
+} phx_ccd_mode;
+
+typedef struct phx_ccd_params {
+    phx_chain_params chain; /* `twist` must be PHX_TWIST_INHERIT: a joint's twist comes of its turns */
+    phx_ccd_mode mode;
+    uint32_t from;          /* first joint that turns; those before it stay as animated; default 0 */
+    float damping;          /* plain mode: the share of each turn that is taken; (0, 1], default 1 */
+    float max_turn;         /* the most that a joint turns in one sweep, radians; (0, pi], pi = off (default) */
+    uint32_t restarts;      /* how often a limited chain that stalls starts again from another pose; [0, 8], default 3. A chain
+                               with `start` never does: it would jump. So set 0 where the position itself is last frame's */
+} phx_ccd_params;
+
+PHX_API phx_ccd_params phx_ccd_params_default(void);
+
+/* All blocks, in place. Blocks and their fields as in chain.h; errors: NULL, alignment, values and counts out of range; nothing is
+ * written then. A call uses up to 6 KB of stack for each joint of the chains, less for most. */
+PHX_API phx_status phx_ccd_solve_blocks(const phx_backend *backend, const phx_ccd_params *params, const phx_chain_blocks *blocks,
+                                        phx_report *report);
+
+/* What is wrong with a job, in words that name the field; report may be NULL. */
+PHX_API phx_status phx_ccd_validate(const phx_ccd_params *params, const phx_chain_job *job, phx_report *report);
+
+/* Validates, then solves all chains. On error nothing is written. */
+PHX_API phx_status phx_ccd_solve(const phx_backend *backend, const phx_ccd_params *params, const phx_chain_job *job);
+
+/* The blocks [first, first + count) of phx_chain_job_block_count(job); threads may work on disjoint ranges of one job. */
+PHX_API phx_status phx_ccd_solve_range(const phx_backend *backend, const phx_ccd_params *params, const phx_chain_job *job, size_t first,
+                                       size_t count);
+
+PHX_EXTERN_C_END
+#endif

@@ -1,0 +1,769 @@
+/* CCD over lanes. Included by kernel/table.inl once for each width; the method is described in phalanx/ccd.h, the scalar twin is
+ * reference/ccd.c. Rare cases (straight and folded joints, restarts, seldom options) stand behind a branch on "does any lane need
+ * it"; the branch never changes bits, only time. Lanes that have arrived are frozen by mask. */
+
+/* LANES chains, from the first joint that turns, in units of a power of two near each chain's length. Arrays hold one entry a bone. */
+typedef struct ccd_lanes {
+    const phx_ccd_setup *setup;
+    uint32_t bones;
+    lf length, tolerance;       /* of the chain; and as a distance */
+    lv3 goal, aim;              /* where the tip should go, and its direction */
+    lf goal_distance;
+    lv3 pole, previous, rest_bend;
+    lq4 parent;
+    lv3 hints[4];               /* pole, previous, pose, rest: in the frame of the chain before it is aimed */
+    int hint_known;
+    lm hit;                     /* a limit changed a turn */
+    lv3 *bone;                  /* in the joint's own frame */
+    lv3 *at;                    /* of joints, and one more: the tip */
+    lq4 *frame;                 /* rotation of a joint: of the world where limited, else since the animation */
+    lq4 *best;
+    lq4 *turn;                  /* of this sweep, in the world as it was before */
+    lf *share;
+    lv3 *blocked;               /* limited: unit axis of the part of the last turn that the limit took back, or zero */
+} ccd_lanes;
+
+enum { CCD_ROWS_A_BONE = 22, CCD_SHORT = 16 };
+
+static inline lv3 v3_zero(void) { return v3_splat(0.0f, 0.0f, 0.0f); }
+
+/* near-unit to unit without a root: one step of Newton's, exact to the second order */
+static inline lq4 q4_settle(lq4 a) { return q4_scale(a, f_sub(f_splat(1.5f), f_mul(f_splat(0.5f), q4_dot(a, a)))); }
+
+static inline lq4 ccd_aim_turn(lv3 from, lv3 to, lf to_length, lv3 spare) {
+    const lf from_length = v3_length(from);
+    return q4_between(v3_scale(from, f_div(to_length, f_max(from_length, f_splat(1e-8f)))), to, f_mul(to_length, to_length), spare);
+}
+
+/* sum of the inner joints less its part along the chord, zero for a straight chain */
+static lv3 ccd_pose_bend(const ccd_lanes *c) {
+    lv3 sum = v3_zero();
+    for (uint32_t j = 1; j < c->bones; ++j) sum = v3_add(sum, c->at[j]);
+    const lv3 chord = c->at[c->bones];
+    const lf squared = v3_dot(chord, chord);
+    const lf along = f_select(f_le(squared, f_splat(1e-12f)), f_splat(0.0f), f_div(v3_dot(sum, chord), squared));
+    const lv3 bend = v3_sub(sum, v3_scale(chord, along));
+    const lf tolerance = f_mul(f_splat(c->setup->chain.direction_tolerance_squared), f_mul(c->length, c->length));
+    return v3_select(f_le(v3_dot(bend, bend), tolerance), v3_zero(), bend);
+}
+
+static void ccd_find_hints(ccd_lanes *c) {
+    const lv3 chord = c->at[c->bones];
+    const lm known = m_and(f_lt(f_splat(1e-12f), v3_dot(chord, chord)), f_lt(f_splat(1e-6f), c->goal_distance));
+    const lq4 turn = ccd_aim_turn(chord, c->goal, c->goal_distance, v3_reject(spare_direction(c->aim), c->aim));
+    const lq4 back = q4_select(known, q4_conjugate(turn), q4_identity());
+    c->hints[0] = q4_rotate(back, c->pole);
+    c->hints[1] = q4_rotate(back, c->previous);
+    c->hints[2] = ccd_pose_bend(c);
+    c->hints[3] = c->rest_bend;
+    c->hint_known = 1;
+}
+
+/* Unit axis at right angles to the unit vector a, from the joint back to the root, about which a straight chain bends its joint
+ * toward the hint. */
+static lv3 ccd_bend_axis(ccd_lanes *c, lv3 a) {
+    if (!c->hint_known) ccd_find_hints(c);
+    lv3 chosen = v3_reject(spare_direction(a), a);
+    lm open = m_not(m_from_bits(0));
+    for (int k = 0; k < 4; ++k)
+        open = m_andnot(open, take_hint(open, c->hints[k], a, f_splat(c->setup->chain.direction_tolerance_squared), &chosen));
+    return v3_cross(unit_bend(chosen, a), a);
+}
+
+static inline lq4 ccd_parent(const ccd_lanes *c, uint32_t j) { return j ? c->frame[j - 1] : c->parent; }
+static inline const phx_limit_setup *ccd_limit(const ccd_lanes *c, uint32_t j) { return &c->setup->chain.limits[c->setup->from + j]; }
+static inline int ccd_is_hinge(const ccd_lanes *c, uint32_t j, const int limited) {
+    return limited && ccd_limit(c, j)->type == PHX_LIMIT_HINGE;
+}
+static inline lv3 ccd_hinge_axis(const ccd_lanes *c, uint32_t j) {
+    return q4_rotate(ccd_parent(c, j), v3_splat3(c->setup->hinge_axis[c->setup->from + j]));
+}
+
+/* What the joint may really do of a turn: cap, then limit; in the lanes given. */
+static inline lq4 ccd_allowed_turn(ccd_lanes *c, uint32_t j, lq4 turn, lm lanes, const int limited) {
+    const phx_ccd_setup *setup = c->setup;
+    if (setup->capped) {
+        const lm over = f_lt(turn.w, f_splat(setup->cap_cos));
+        const lf s = f_div(f_splat(setup->cap_sin), f_max(v3_length(v3(turn.x, turn.y, turn.z)), f_splat(1e-12f)));
+        turn = q4_select(over, (lq4){f_mul(turn.x, s), f_mul(turn.y, s), f_mul(turn.z, s), f_splat(setup->cap_cos)}, turn);
+    }
+    if (!limited) return turn;
+    c->blocked[j] = v3_select(lanes, v3_zero(), c->blocked[j]);
+    const phx_limit_setup *limit = ccd_limit(c, j);
+    if (limit->type == PHX_LIMIT_NONE) return turn;
+    const lq4 parent = ccd_parent(c, j), frame = c->frame[j];
+    lm changed;
+    const lq4 local = limit_local(limit, q4_mul(q4_conjugate(parent), q4_mul(turn, frame)), &changed);
+    changed = m_and(changed, lanes);
+    if (!m_any(changed)) return turn;
+    c->hit = m_or(c->hit, changed);
+    const lq4 got = q4_mul(q4_mul(parent, local), q4_conjugate(frame));
+    const lq4 lost = q4_mul(turn, q4_conjugate(got));
+    const lv3 axis = {lost.x, lost.y, lost.z};
+    const lf squared = v3_dot(axis, axis);
+    const lv3 unit = v3_scale(axis, f_div(f_copysign(f_splat(1.0f), lost.w), f_sqrt(squared)));
+    c->blocked[j] = v3_select(m_and(changed, f_lt(f_splat(1e-12f), squared)), unit, c->blocked[j]);
+    return q4_select(changed, got, turn);
+}
+
+/* turns the tip (from the joint: b) about the hinge's axis toward a goal (from the joint: a) */
+static inline lq4 ccd_hinge_aim(lv3 h, lv3 b, lv3 a) {
+    const lv3 across_b = v3_reject(b, h), across_a = v3_reject(a, h);
+    const lf scale = f_sqrt(f_mul(v3_dot(across_b, across_b), v3_dot(across_a, across_a)));
+    const lq4 turn = q4_turn(h, v3_dot(across_b, across_a), v3_dot(h, v3_cross(across_b, across_a)), scale);
+    return q4_select(f_lt(f_splat(1e-10f), scale), turn, q4_identity());
+}
+
+static inline void ccd_keep_turn(ccd_lanes *c, uint32_t j, lq4 turn, lm lanes, int mixed) {
+    c->turn[j] = mixed ? q4_select(lanes, turn, c->turn[j]) : turn;
+}
+
+/* Distance step: from the tip to the root, in sweep order. */
+static inline void ccd_distance_step(ccd_lanes *c, lm lanes, int mixed, const int limited) {
+    const phx_ccd_setup *setup = c->setup;
+    const lf zero = f_splat(0.0f), one = f_splat(1.0f), minus_one = f_splat(-1.0f), half = f_splat(0.5f), least = f_splat(1e-8f);
+    const lf direction_tolerance = f_splat(setup->direction_tolerance);
+    const lf wanted_squared = f_mul(c->goal_distance, c->goal_distance);
+    const lm straight = f_le(f_mul(c->length, f_splat(0.999999f)), c->goal_distance);
+    const int any_straight = m_any(m_and(straight, lanes));
+    lv3 tip = c->at[c->bones];
+    c->hint_known = 0;
+    for (uint32_t j = c->bones - 1; j > 0; --j) {
+        const lv3 at = c->at[j], b = v3_sub(tip, at);
+        lv3 a = v3_sub(v3(zero, zero, zero), at);
+        if (any_straight) a = v3_select(straight, v3_sub(c->at[j - 1], at), a);
+        const lf aa = v3_dot(a, a), bb = v3_dot(b, b), ab = v3_dot(a, b);
+        const lf gap = f_mul(f_sub(wanted_squared, f_sub(f_add(aa, bb), f_add(ab, ab))), c->share[j]);
+        const lv3 x = v3_cross(a, b);
+        lq4 turn;
+        if (ccd_is_hinge(c, j, limited)) {
+            const lv3 h = ccd_hinge_axis(c, j);
+            const lf ha = v3_dot(h, a), hb = v3_dot(h, b);
+            const lf m = f_sqrt(f_mul(f_max(f_sub(aa, f_mul(ha, ha)), zero), f_max(f_sub(bb, f_mul(hb, hb)), zero)));
+            const lf inverse = f_div(one, f_max(m, least));
+            const lf c0 = f_mul(f_sub(ab, f_mul(ha, hb)), inverse), s0 = f_mul(v3_dot(h, x), inverse);
+            lf c1 = f_min(f_max(f_sub(c0, f_mul(gap, f_mul(half, inverse))), minus_one), one);
+            c1 = f_select(straight, minus_one, c1);
+            lf side = s0;
+            const lm collinear = f_le(f_abs(s0), direction_tolerance);
+            if (m_any(m_and(collinear, lanes))) {
+                lf chosen = f_splat(setup->hinge_side[setup->from + j]);
+                if (setup->hinge_side[setup->from + j] == 0.0f) chosen = v3_dot(h, v3_cross(b, v3_sub(c->goal, at)));
+                side = f_select(collinear, f_select(f_lt(c0, zero), f_neg(chosen), chosen), side);
+            }
+            const lf s1 = f_copysign(f_sqrt(f_max(f_mul(f_sub(one, c1), f_add(one, c1)), zero)), side);
+            turn = q4_turn(h, f_add(f_mul(c0, c1), f_mul(s0, s1)), f_sub(f_mul(s1, c0), f_mul(c1, s0)), one);
+            turn = q4_select(f_lt(least, m), turn, q4_identity());
+        } else {
+            const lf m = f_sqrt(f_mul(aa, bb)), sx = f_sqrt(v3_dot(x, x));
+            const lf inverse = f_div(one, f_max(m, least));
+            lv3 axis = x;
+            lf c0 = f_mul(ab, inverse), s0 = f_mul(sx, inverse), axis_length = sx;
+            const lm collinear = f_le(s0, direction_tolerance);
+            if (m_any(m_and(collinear, lanes))) {
+                axis = v3_select(collinear, ccd_bend_axis(c, v3_scale(a, f_div(one, f_max(f_sqrt(aa), least)))), axis);
+                c0 = f_select(collinear, f_copysign(one, c0), c0), s0 = f_select(collinear, zero, s0);
+                axis_length = f_select(collinear, one, axis_length);
+            }
+            lf c1 = f_min(f_max(f_sub(c0, f_mul(gap, f_mul(half, inverse))), minus_one), one);
+            c1 = f_select(straight, minus_one, c1);
+            const lf s1 = f_sqrt(f_max(f_mul(f_sub(one, c1), f_add(one, c1)), zero));
+            const lf cosine = f_add(f_mul(c0, c1), f_mul(s0, s1)), sine = f_sub(f_mul(s1, c0), f_mul(c1, s0));
+            const lm obtuse = f_lt(cosine, zero);
+            const lf w = f_select(obtuse, f_abs(sine), f_add(one, cosine));
+            const lf k = f_select(obtuse, f_copysign(f_sub(one, cosine), sine), sine);
+            const lf divisor = f_div(one, f_mul(axis_length, f_sqrt(f_add(f_mul(w, w), f_mul(k, k)))));
+            const lf scale = f_mul(k, divisor);
+            turn = (lq4){f_mul(axis.x, scale), f_mul(axis.y, scale), f_mul(axis.z, scale), f_mul(w, f_mul(axis_length, divisor))};
+            const lm usable = f_lt(least, m);
+            if (!m_all(usable)) turn = q4_select(usable, turn, q4_identity());
+        }
+        turn = ccd_allowed_turn(c, j, turn, lanes, limited);
+        ccd_keep_turn(c, j, turn, lanes, mixed);
+        tip = v3_add(at, q4_rotate(turn, b));
+    }
+    lq4 turn;
+    if (ccd_is_hinge(c, 0, limited)) {
+        turn = ccd_hinge_aim(ccd_hinge_axis(c, 0), tip, c->goal);
+    } else {
+        turn = ccd_aim_turn(tip, c->goal, c->goal_distance, v3_reject(spare_direction(c->aim), c->aim));
+        const lm known = m_and(f_lt(f_splat(1e-6f), c->goal_distance), f_lt(f_splat(1e-12f), v3_dot(tip, tip)));
+        turn = q4_select(known, turn, q4_identity());
+    }
+    const float weight = setup->weight[setup->from];
+    if (weight < 1.0f) turn = q4_fraction(turn, f_splat(weight));
+    ccd_keep_turn(c, 0, ccd_allowed_turn(c, 0, turn, lanes, limited), lanes, mixed);
+}
+
+/* is the hinge at an end of its range, and would the lever push it further? */
+static inline lm ccd_hinge_is_blocked(const ccd_lanes *c, uint32_t j, lf push) {
+    const phx_limit_setup *limit = ccd_limit(c, j);
+    if (limit->twist_free) return m_from_bits(0);
+    const lq4 local = q4_mul(q4_conjugate(ccd_parent(c, j)), c->frame[j]);
+    const lq4 d = q4_mul(q4_conjugate(q4_splat(limit->rest)), local);
+    const lf p = v3_dot(v3(d.x, d.y, d.z), v3_splat3(limit->axis));
+    const lf middle_cos = f_splat(limit->middle_cos), middle_sin = f_splat(limit->middle_sin);
+    const lf cosine = f_add(f_mul(d.w, middle_cos), f_mul(p, middle_sin)), sine = f_sub(f_mul(p, middle_cos), f_mul(d.w, middle_sin));
+    return m_and(f_lt(f_abs(cosine), f_splat(limit->range_cos + 1e-5f)),
+                 f_lt(f_splat(0.0f), f_mul(push, f_mul(sine, f_copysign(f_splat(1.0f), cosine)))));
+}
+
+/* how a joint enters the share step */
+typedef struct ccd_share_joint {
+    lv3 lever;  /* tip - joint */
+    lv3 axis;   /* limited: of a hinge; or unit blocked direction; or zero */
+    lv3 motion; /* limited: of the tip by a turn about axis */
+    lf weight;
+} ccd_share_joint;
+
+static inline ccd_share_joint ccd_share_joint_of(const ccd_lanes *c, uint32_t j, lv3 miss, const int limited) {
+    ccd_share_joint s;
+    s.lever = v3_sub(c->at[c->bones], c->at[j]);
+    s.weight = f_splat(c->setup->weight[c->setup->from + j]);
+    s.axis = s.motion = v3_zero();
+    if (!limited) return s;
+    const lv3 push = v3_cross(s.lever, miss);
+    if (ccd_is_hinge(c, j, limited)) {
+        s.axis = ccd_hinge_axis(c, j);
+        s.weight = f_select(ccd_hinge_is_blocked(c, j, v3_dot(s.axis, push)), f_splat(0.0f), s.weight);
+    } else {
+        s.axis = v3_select(f_lt(f_splat(0.0f), v3_dot(c->blocked[j], push)), c->blocked[j], s.axis);
+    }
+    s.motion = v3_cross(s.axis, s.lever);
+    return s;
+}
+
+/* Share step: all joints at once. */
+static inline void ccd_share_step(ccd_lanes *c, lm lanes, int mixed, const int limited) {
+    const lf zero = f_splat(0.0f), one = f_splat(1.0f), half_of = f_splat(0.5f);
+    const lv3 miss = v3_sub(c->goal, c->at[c->bones]);
+    lf xx = zero, xy = zero, xz = zero, yy = zero, yz = zero, zz = zero;
+    for (uint32_t j = 0; j < c->bones; ++j) {
+        const ccd_share_joint s = ccd_share_joint_of(c, j, miss, limited);
+        const lv3 r = s.lever, m = s.motion;
+        if (ccd_is_hinge(c, j, limited)) {
+            const lv3 k = v3_scale(m, s.weight);
+            xx = f_add(xx, f_mul(k.x, m.x)), xy = f_add(xy, f_mul(k.x, m.y)), xz = f_add(xz, f_mul(k.x, m.z));
+            yy = f_add(yy, f_mul(k.y, m.y)), yz = f_add(yz, f_mul(k.y, m.z)), zz = f_add(zz, f_mul(k.z, m.z));
+        } else {
+            const lv3 k = v3_scale(r, s.weight);
+            const lf x2 = f_mul(k.x, r.x), y2 = f_mul(k.y, r.y), z2 = f_mul(k.z, r.z);
+            xx = f_add(xx, f_add(y2, z2)), yy = f_add(yy, f_add(x2, z2)), zz = f_add(zz, f_add(x2, y2));
+            xy = f_sub(xy, f_mul(k.x, r.y)), xz = f_sub(xz, f_mul(k.x, r.z)), yz = f_sub(yz, f_mul(k.y, r.z));
+            if (limited) {
+                const lv3 l = v3_scale(m, s.weight);
+                xx = f_sub(xx, f_mul(l.x, m.x)), xy = f_sub(xy, f_mul(l.x, m.y)), xz = f_sub(xz, f_mul(l.x, m.z));
+                yy = f_sub(yy, f_mul(l.y, m.y)), yz = f_sub(yz, f_mul(l.y, m.z)), zz = f_sub(zz, f_mul(l.z, m.z));
+            }
+        }
+    }
+    const lf length_squared = f_mul(c->length, c->length);
+    const lf damping = f_add(f_mul(length_squared, f_splat(1e-5f)), f_mul(f_min(v3_dot(miss, miss), length_squared), f_splat(0.2f)));
+    xx = f_add(xx, damping), yy = f_add(yy, damping), zz = f_add(zz, damping);
+    /* adjugate over determinant */
+    const lf ax = f_sub(f_mul(yy, zz), f_mul(yz, yz)), ay = f_sub(f_mul(xz, yz), f_mul(xy, zz)), az = f_sub(f_mul(xy, yz), f_mul(xz, yy));
+    const lf by = f_sub(f_mul(xx, zz), f_mul(xz, xz)), bz = f_sub(f_mul(xy, xz), f_mul(xx, yz)), cz = f_sub(f_mul(xx, yy), f_mul(xy, xy));
+    const lf inverse = f_div(one, f_max(f_add(f_add(f_mul(xx, ax), f_mul(xy, ay)), f_mul(xz, az)), f_splat(1e-20f)));
+    const lv3 y = v3_scale(v3(v3_dot(v3(ax, ay, az), miss), v3_dot(v3(ay, by, bz), miss), v3_dot(v3(az, bz, cz), miss)), inverse);
+    for (uint32_t j = 0; j < c->bones; ++j) {
+        const ccd_share_joint s = ccd_share_joint_of(c, j, miss, limited);
+        lv3 half;
+        const lf half_weight = f_mul(s.weight, half_of);
+        if (ccd_is_hinge(c, j, limited)) {
+            half = v3_scale(s.axis, f_mul(v3_dot(s.motion, y), half_weight));
+        } else {
+            half = v3_scale(v3_cross(s.lever, y), half_weight);
+            if (limited) half = v3_sub(half, v3_scale(s.axis, v3_dot(s.axis, half)));
+        }
+        const lf squared = v3_dot(half, half);
+        const lm wide = f_lt(f_splat(0.25f), squared);
+        if (m_any(m_and(wide, lanes))) half = v3_select(wide, v3_scale(half, f_div(half_of, f_sqrt(squared))), half);
+        const lq4 turn = q4_normalize((lq4){half.x, half.y, half.z, one});
+        ccd_keep_turn(c, j, ccd_allowed_turn(c, j, turn, lanes, limited), lanes, mixed);
+    }
+}
+
+/* Plain CCD: from the tip to the root, in sweep order. */
+static inline void ccd_plain_step(ccd_lanes *c, lm lanes, const int limited) {
+    const phx_ccd_setup *setup = c->setup;
+    lv3 tip = c->at[c->bones];
+    c->hint_known = 0;
+    for (uint32_t j = c->bones; j-- > 0;) {
+        const lv3 at = c->at[j], b = v3_sub(tip, at), a = v3_sub(c->goal, at);
+        const lf aa = v3_dot(a, a), bb = v3_dot(b, b), ab = v3_dot(a, b);
+        lq4 turn;
+        if (ccd_is_hinge(c, j, limited)) {
+            turn = ccd_hinge_aim(ccd_hinge_axis(c, j), b, a);
+        } else {
+            const lf a_length = f_sqrt(aa), m = f_mul(a_length, f_sqrt(bb));
+            lv3 spare = v3_zero();
+            const lm opposite = f_lt(ab, f_mul(m, f_splat(-0.999f)));
+            if (m_any(m_and(opposite, lanes)))
+                spare = v3_select(opposite, ccd_bend_axis(c, v3_scale(a, f_div(f_splat(1.0f), a_length))), spare);
+            turn = ccd_aim_turn(b, a, a_length, spare);
+            turn = q4_select(m_and(f_lt(f_splat(1e-12f), aa), f_lt(f_splat(1e-12f), bb)), turn, q4_identity());
+        }
+        const float weight = setup->weight[setup->from + j] * setup->damping;
+        if (weight < 1.0f) turn = q4_fraction(turn, f_splat(weight));
+        turn = ccd_allowed_turn(c, j, turn, lanes, limited);
+        c->turn[j] = turn;
+        tip = v3_add(at, q4_rotate(turn, b));
+    }
+}
+
+/* Applies the turns of a sweep from the root to the tip; fresh: no joint has turned since the animation. */
+static inline void ccd_apply_turns(ccd_lanes *c, lm lanes, int fresh, const int limited) {
+    lq4 all = q4_identity();
+    lv3 at = v3_zero();
+    for (uint32_t j = 0; j < c->bones; ++j) {
+        if (limited) c->blocked[j] = v3_select(lanes, q4_rotate(all, c->blocked[j]), c->blocked[j]);
+        all = q4_mul(all, c->turn[j]);
+        const lq4 frame = q4_settle(fresh ? all : q4_mul(all, c->frame[j]));
+        c->frame[j] = q4_select(lanes, frame, c->frame[j]);
+        at = v3_add(at, q4_rotate(c->frame[j], c->bone[j]));
+        c->at[j + 1] = at;
+    }
+}
+
+static void ccd_place_joints(ccd_lanes *c) {
+    lv3 at = v3_zero();
+    c->at[0] = at;
+    for (uint32_t j = 0; j < c->bones; ++j) {
+        at = v3_add(at, q4_rotate(c->frame[j], c->bone[j]));
+        c->at[j + 1] = at;
+    }
+}
+
+/* fraction of a positive number */
+static inline lf f_fraction(lf a) { return f_sub(a, i_to_f(i_truncate(a))); }
+
+/* The seed-th pose of a limit's own range, as a local rotation: by the two-dimensional sequence of Roberts (2018), no angle nearer
+ * to an end than 15 % of the range. */
+static lq4 ccd_seed_rotation(const phx_limit_setup *limit, uint32_t j, lf seed) {
+    const lf one = f_splat(1.0f);
+    const lf odd = f_splat((float)(j & 1u) * 0.25f);
+    const lf first = f_mul(seed, f_splat(0.7548777f)), second = f_mul(f_mul(f_splat((float)j), seed), f_splat(0.5698403f));
+    const lf number = f_fraction(f_add(f_add(first, second), odd));
+    const lv3 axis = v3_splat3(limit->axis);
+    const lf middle_cos = f_splat(limit->middle_cos), middle_sin = f_splat(limit->middle_sin);
+    if (limit->type == PHX_LIMIT_HINGE) {
+        const lf x = f_sub(f_mul(number, f_splat(1.4f)), f_splat(0.7f)), size = f_abs(x);
+        const lf c = f_add(f_sub(one, size), f_mul(size, f_splat(limit->range_cos))), s = f_mul(x, f_splat(limit->range_sin));
+        const lf inverse = f_div(one, f_sqrt(f_add(f_mul(c, c), f_mul(s, s))));
+        const lf w = f_mul(f_sub(f_mul(c, middle_cos), f_mul(s, middle_sin)), inverse);
+        const lf p = f_mul(f_add(f_mul(s, middle_cos), f_mul(c, middle_sin)), inverse);
+        return q4_mul(q4_splat(limit->rest), (lq4){f_mul(axis.x, p), f_mul(axis.y, p), f_mul(axis.z, p), w});
+    }
+    const lf half = f_splat(0.5f), four = f_splat(4.0f);
+    const lf across = f_fraction(f_add(number, f_splat(0.25f)));
+    const lf a = f_mul(f_sub(one, f_mul(f_abs(f_sub(number, half)), four)), f_splat(limit->tan_side * 0.3f));
+    const lf b = f_mul(f_sub(one, f_mul(f_abs(f_sub(across, half)), four)), f_splat(limit->tan_across * 0.3f));
+    const lf squared = f_add(f_mul(a, a), f_mul(b, b)), scale = f_div(one, f_add(one, squared)), twice = f_add(scale, scale);
+    const lv3 v = v3_add(v3_scale(v3_splat3(limit->side), f_mul(a, twice)), v3_scale(v3_splat3(limit->across), f_mul(b, twice)));
+    /* no twist, or where that is not allowed the middle of the range */
+    const int twisted = !limit->twist_free && limit->middle_cos < limit->range_cos;
+    const lf w = twisted ? middle_cos : one, p = twisted ? middle_sin : f_splat(0.0f);
+    const lq4 swing = {v.x, v.y, v.z, f_mul(f_sub(one, squared), scale)};
+    return q4_mul(q4_splat(limit->rest), q4_mul(swing, (lq4){f_mul(axis.x, p), f_mul(axis.y, p), f_mul(axis.z, p), w}));
+}
+
+/* How far the tip is from the goal in the seed-th pose within the limits; takes that pose in the lanes of `keep`. Joints without
+ * a limit stay. */
+static lf ccd_seed_pose(ccd_lanes *c, lf seed, lm keep) {
+    lq4 old_parent = c->parent, frame = c->parent;
+    lv3 at = v3_zero();
+    for (uint32_t j = 0; j < c->bones; ++j) {
+        const phx_limit_setup *limit = ccd_limit(c, j);
+        const lq4 old = c->frame[j];
+        const lq4 local = limit->type == PHX_LIMIT_NONE ? q4_mul(q4_conjugate(old_parent), old) : ccd_seed_rotation(limit, j, seed);
+        frame = q4_normalize(q4_mul(frame, local));
+        at = v3_add(at, q4_rotate(frame, c->bone[j]));
+        c->frame[j] = q4_select(keep, frame, old);
+        c->at[j + 1] = v3_select(keep, at, c->at[j + 1]);
+        c->blocked[j] = v3_select(keep, v3_zero(), c->blocked[j]);
+        old_parent = old;
+    }
+    return v3_length(v3_sub(c->goal, at));
+}
+
+/* Starts again from the nearest of four poses within the limits; the distance from there. */
+static lf ccd_restart(ccd_lanes *c, li number, lm lanes) {
+    lf nearest = f_splat(3.402823466e+38f), chosen = f_splat(1.0f);
+    for (int32_t k = 1; k <= 4; ++k) {
+        const lf seed = i_to_f(i_add(i_shl(number, 2), i_splat(k))), distance = ccd_seed_pose(c, seed, m_from_bits(0));
+        const lm nearer = f_lt(distance, nearest);
+        nearest = f_select(nearer, distance, nearest), chosen = f_select(nearer, seed, chosen);
+    }
+    return ccd_seed_pose(c, chosen, lanes);
+}
+
+/* Turns the chain about the line from root to tip until its bend points along the pole, as far as the root may; the lanes that
+ * turned. */
+static lm ccd_follow_pole(ccd_lanes *c, lm lanes, const int limited) {
+    const lv3 chord = c->at[c->bones];
+    const lf chord_length = v3_length(chord);
+    const lv3 axis = v3_scale(chord, f_div(f_splat(1.0f), chord_length));
+    const lv3 bend = ccd_pose_bend(c), pole = v3_reject(c->pole, axis);
+    const lf bend_squared = v3_dot(bend, bend), pole_squared = v3_dot(pole, pole);
+    const lm given = f_lt(f_mul(v3_dot(c->pole, c->pole), f_splat(c->setup->chain.direction_tolerance_squared)), pole_squared);
+    lanes = m_and(m_and(lanes, f_lt(f_splat(1e-4f), chord_length)), m_and(f_lt(f_splat(0.0f), bend_squared), given));
+    if (!m_any(lanes)) return lanes;
+    lq4 turn = q4_turn(axis, v3_dot(bend, pole), v3_dot(axis, v3_cross(bend, pole)), f_mul(f_sqrt(bend_squared), f_sqrt(pole_squared)));
+    const float weight = c->setup->weight[c->setup->from];
+    if (weight < 1.0f) turn = q4_fraction(turn, f_splat(weight));
+    turn = ccd_allowed_turn(c, 0, turn, lanes, limited);
+    for (uint32_t j = 0; j < c->bones; ++j) c->frame[j] = q4_select(lanes, q4_settle(q4_mul(turn, c->frame[j])), c->frame[j]);
+    ccd_place_joints(c);
+    return lanes;
+}
+
+/* Sweeps until every lane has arrived, cannot get nearer, or has used its budget; the sweeps that each used. */
+static inline li ccd_sweeps(ccd_lanes *c, lm ok, li budget, int fresh, int may_restart, lf unreachable, const int limited) {
+    const phx_ccd_setup *setup = c->setup;
+    const int plain = setup->mode == PHX_CCD_PLAIN;
+    const lf far = f_splat(3.402823466e+38f);
+    const li one = i_splat(1);
+    lf residual = v3_length(v3_sub(c->goal, c->at[c->bones])), best = residual;
+    lf before = far, before_that = far; /* residuals of the last two sweeps */
+    li phase = i_select(f_lt(residual, f_mul(c->length, f_splat(0.025f))), one, i_splat(0));
+    li since = i_splat(0), restarts = i_splat(0), used = i_splat(0);
+    lm active = m_and(m_and(ok, f_lt(c->tolerance, residual)), i_gt(budget, used));
+    if (!m_any(active)) return used;
+    for (uint32_t j = 0; j < c->bones; ++j) c->best[j] = c->frame[j];
+    while (m_any(active)) {
+        if (plain) {
+            ccd_plain_step(c, active, limited);
+        } else {
+            const lm distance = m_and(active, i_eq(phase, i_splat(0))), share = m_andnot(active, distance);
+            const int mixed = m_any(distance) && m_any(share);
+            if (m_any(distance)) ccd_distance_step(c, distance, mixed, limited);
+            if (m_any(share)) ccd_share_step(c, share, mixed, limited);
+        }
+        ccd_apply_turns(c, active, fresh, limited), fresh = 0;
+        used = i_select(active, i_add(used, one), used);
+        since = i_add(since, one), phase = i_add(phase, one);
+        if (setup->root_free) phase = i_select(i_eq(phase, i_splat(3)), i_splat(0), phase);
+        before_that = before, before = residual;
+        residual = v3_length(v3_sub(c->goal, c->at[c->bones]));
+        const lm improved = m_and(active, f_lt(residual, best));
+        best = f_select(improved, residual, best);
+        active = m_and(m_and(active, f_lt(c->tolerance, residual)), i_gt(budget, used));
+        active = m_andnot(active, f_le(residual, f_add(unreachable, c->tolerance)));
+        lm renewed = m_from_bits(0);
+        if (!plain) {
+            const lm late = m_and(active, i_gt(since, i_splat(2)));
+            if (may_restart) {
+                renewed = m_and(late, f_lt(f_mul(before_that, f_splat(0.6f)), residual));
+                renewed = m_and(renewed, i_gt(i_splat((int32_t)setup->restarts), restarts));
+            }
+            const lm stalled = m_and(m_andnot(late, renewed), f_lt(f_mul(before_that, f_splat(0.99f)), residual));
+            active = m_andnot(active, stalled);
+        }
+        const lm keep = m_and(improved, active);
+        if (m_any(keep))
+            for (uint32_t j = 0; j < c->bones; ++j) c->best[j] = q4_select(keep, c->frame[j], c->best[j]);
+        if (limited && m_any(renewed)) {
+            residual = f_select(renewed, ccd_restart(c, restarts, renewed), residual);
+            restarts = i_select(renewed, i_add(restarts, one), restarts);
+            since = i_select(renewed, i_splat(0), since), phase = i_select(renewed, one, phase);
+            before = f_select(renewed, far, before);
+        }
+    }
+    const lm worse = m_and(ok, f_lt(best, residual));
+    if (m_any(worse)) {
+        for (uint32_t j = 0; j < c->bones; ++j) c->frame[j] = q4_select(worse, c->best[j], c->frame[j]);
+        ccd_place_joints(c);
+    }
+    return used;
+}
+
+static inline lm ccd_is_rotation(lq4 a) {
+    const lf squared = q4_dot(a, a);
+    return m_and(f_lt(f_splat(0.25f), squared), f_lt(squared, f_splat(4.0f)));
+}
+
+/* The pose to start from, as rotations, within the limits; where, are the rows of the group. */
+static inline void ccd_take_start(ccd_lanes *c, const phx_rows3 *start, const phx_rows4 *rotation, uint32_t lane, const int limited) {
+    lq4 old_parent = c->parent;
+    lm moved = m_from_bits(0);
+    for (uint32_t j = 0; j < c->bones; ++j) {
+        lq4 frame = q4_identity();
+        const lv3 bone = c->bone[j];
+        if (start) {
+            const lf tiny = f_splat(1e-12f), one = f_splat(1.0f);
+            const lv3 wanted = v3_sub(v3_load(start + j + 1, lane), v3_load(start + j, lane));
+            const lf a = v3_length(bone), b = v3_length(wanted);
+            const lv3 to = v3_scale(wanted, f_div(one, b));
+            const lq4 swing = q4_between(v3_scale(bone, f_div(one, a)), to, one, v3_reject(spare_direction(to), to));
+            frame = q4_select(m_and(f_lt(tiny, a), f_lt(tiny, b)), swing, frame);
+        }
+        if (limited) {
+            const lq4 animated = q4_normalize(q4_load(rotation + j, lane));
+            c->bone[j] = q4_rotate(q4_conjugate(animated), bone);
+            frame = q4_mul(frame, animated);
+            lm changed;
+            const lq4 local = q4_mul(q4_conjugate(old_parent), frame);
+            const lq4 within = limit_local(ccd_limit(c, j), local, &changed);
+            old_parent = frame;
+            moved = m_or(moved, changed);
+            if (m_any(moved)) frame = q4_select(moved, q4_normalize(q4_mul(ccd_parent(c, j), within)), frame);
+            c->blocked[j] = v3_zero();
+        }
+        c->frame[j] = frame;
+    }
+    c->hit = moved;
+    ccd_place_joints(c);
+}
+
+/* LANES chains of a block, from rows to rows. */
+static inline void ccd_group(const phx_ccd_setup *setup, const phx_chain_blocks *blocks, size_t block, uint32_t lane, lf *rows,
+                             const int limited) {
+    const lf zero = f_splat(0.0f), one = f_splat(1.0f), least_divisor = f_splat(1e-30f);
+    const li none = i_splat(0);
+    const uint32_t joints = blocks->joints, from = setup->from, bones = joints - 1 - from, tip = joints - 1;
+    phx_rows3 *position = blocks->position + block * joints;
+    const phx_rows3 *start = blocks->start ? blocks->start + block * joints : NULL;
+    const phx_rows4 *rotation = blocks->rotation ? blocks->rotation + block * joints : NULL;
+    const lv3 root = v3_load(position + from, lane), target = v3_load(blocks->target + block, lane);
+    const lf weight = blocks->weight ? f_load(blocks->weight[block].v + lane) : one;
+    const lq4 parent = blocks->parent_rotation ? q4_load(blocks->parent_rotation + block, lane) : q4_identity();
+    ccd_lanes c;
+    c.setup = setup, c.bones = bones;
+    c.bone = (lv3 *)rows, rows += 3 * bones;
+    c.at = (lv3 *)rows, rows += 3 * (bones + 1);
+    c.frame = (lq4 *)rows, rows += 4 * bones;
+    c.best = (lq4 *)rows, rows += 4 * bones;
+    c.turn = (lq4 *)rows, rows += 4 * bones;
+    c.share = rows, rows += bones;
+    c.blocked = (lv3 *)rows;
+
+    /* what the chain is made of, and whether it is sound */
+    lm ok = f_eq(weight, weight);
+    lf total = zero, longest = zero;
+    for (uint32_t j = 0; j < bones; ++j) {
+        lv3 bone = v3_sub(v3_load(position + from + j + 1, lane), v3_load(position + from + j, lane));
+        lf length = v3_length(bone);
+        if (blocks->length) {
+            const lf wanted = f_load(blocks->length[block * (joints - 1) + from + j].v + lane);
+            const lm nothing = f_le(length, least_divisor);
+            ok = m_and(ok, f_le(zero, wanted));
+            bone = v3_select(nothing, v3_zero(), v3_scale(bone, f_div(wanted, f_max(length, least_divisor))));
+            length = f_select(nothing, zero, wanted);
+        }
+        c.bone[j] = bone, c.share[j] = length;
+        total = f_add(total, length);
+        longest = f_max(length, longest);
+    }
+    const lv3 delta = v3_sub(target, root);
+    const lf target_distance = v3_length(delta);
+    ok = m_and(ok, m_and(m_and(f_lt(f_splat(1e-9f), total), f_lt(total, f_splat(1e9f))), f_lt(target_distance, f_splat(1e9f))));
+    if (start)
+        for (uint32_t j = from; j < joints; ++j) {
+            const lv3 at = v3_load(start + j, lane);
+            ok = m_and(ok, f_lt(v3_dot(at, at), f_splat(1e30f)));
+        }
+    if (limited || blocks->target_rotation) {
+        for (uint32_t j = from ? from - 1 : 0; j < joints; ++j) ok = m_and(ok, ccd_is_rotation(q4_load(rotation + j, lane)));
+        if (from == 0) ok = m_and(ok, ccd_is_rotation(parent));
+    }
+    const lf given_total = total;
+    const int all_ok = m_all(ok);
+    if (!all_ok) total = f_select(ok, total, one);
+
+    /* into units of a power of two near the chain's length; then reach, stretch, shares */
+    const lf metre = i_as_f(i_and(i_bits_of(total), i_splat(0x7F800000))), unit = f_div(one, metre);
+    const lf full = f_mul(total, unit), distance = f_mul(target_distance, unit);
+    c.aim = v3_scale(delta, f_div(one, f_max(target_distance, least_divisor)));
+    lf goal_distance = distance, stretch = one;
+    c.goal = v3_scale(delta, unit);
+    li flags = none;
+    if (setup->chain.soft) {
+        const lf begin = f_mul(full, f_splat(setup->chain.soft_start)), room = f_sub(full, begin);
+        const lm soften = f_lt(begin, distance);
+        const lf eased = f_exp2(f_mul(f_div(f_sub(begin, distance), f_max(room, least_divisor)), f_splat(1.44269504088896f)));
+        goal_distance = f_select(soften, f_sub(full, f_mul(room, eased)), goal_distance);
+        flags = i_select(soften, i_or(flags, i_splat(PHX_FLAG_SOFTENED)), flags);
+    }
+    if (setup->chain.stretch) {
+        const lf reach = f_min(goal_distance, full);
+        const lf wanted = f_min(f_max(f_div(distance, f_max(reach, least_divisor)), one), f_splat(setup->chain.max_stretch));
+        stretch = f_select(f_lt(reach, distance), wanted, stretch);
+        goal_distance = f_mul(reach, stretch);
+        flags = i_select(f_lt(one, stretch), i_or(flags, i_splat(PHX_FLAG_STRETCHED)), flags);
+    }
+    if (setup->chain.soft || setup->chain.stretch) c.goal = v3_scale(c.aim, goal_distance);
+    c.goal_distance = goal_distance;
+    c.length = f_mul(full, stretch);
+    c.tolerance = f_mul(full, f_splat(setup->chain.tolerance));
+    const lf scale = f_mul(unit, stretch), least = f_mul(total, f_splat(1e-7f));
+    lf before = zero, sum = zero;
+    lm no_length = m_from_bits(0);
+    for (uint32_t j = 0; j < bones; ++j) {
+        const lf length = c.share[j], reached = f_mul(before, unit);
+        const lf lever = f_mul(reached, f_sub(full, reached));
+        const lf part = j ? f_mul(f_mul(lever, lever), f_splat(setup->weight[from + j])) : zero;
+        sum = f_add(sum, part);
+        c.share[j] = f_div(part, f_max(sum, least_divisor));
+        before = f_add(before, length);
+        c.bone[j] = v3_scale(c.bone[j], scale);
+        no_length = m_or(no_length, f_le(length, least));
+    }
+    flags = i_select(no_length, i_or(flags, i_splat(PHX_FLAG_ZERO_LENGTH)), flags);
+    c.parent = parent;
+    if (limited) c.parent = q4_normalize(from ? q4_load(rotation + from - 1, lane) : parent);
+    c.pole = blocks->pole ? v3_load(blocks->pole + block, lane) : v3_zero();
+    c.previous = blocks->bend ? v3_load(blocks->bend + block, lane) : v3_zero();
+    c.rest_bend = blocks->rest_bend ? v3_load(blocks->rest_bend + block, lane) : v3_zero();
+
+    /* solve */
+    ccd_take_start(&c, start ? start + from : NULL, limited ? rotation + from : NULL, lane, limited);
+    lm turned = m_from_bits(0);
+    if (!setup->root_free && blocks->pole) turned = ccd_follow_pole(&c, ok, limited);
+    const lf nearest = f_sub(f_mul(f_mul(f_add(longest, longest), unit), stretch), c.length);
+    const lf unreachable = f_max(f_max(f_sub(goal_distance, c.length), f_sub(nearest, goal_distance)), zero);
+    const li most = i_splat((int32_t)setup->chain.max_iterations);
+    li budget = most;
+    if (blocks->budget) {
+        budget = i_load(blocks->budget[block].v + lane);
+        budget = i_select(m_or(i_gt(none, budget), i_gt(budget, most)), most, budget);
+    }
+    const int fresh = !limited && !start && (setup->root_free || !blocks->pole);
+    const int may_restart = limited && !start && setup->mode == PHX_CCD_SHARE;
+    const li used = ccd_sweeps(&c, ok, budget, fresh, may_restart, unreachable, limited);
+    if (setup->root_free && blocks->pole) turned = ccd_follow_pole(&c, ok, limited);
+    if (limited) flags = i_select(c.hit, i_or(flags, i_splat(PHX_FLAG_LIMIT)), flags);
+
+    /* bend direction, and whether the pole was of use */
+    if (blocks->bend || blocks->pole) {
+        const lv3 chord = c.at[bones];
+        const lf chord_length = v3_length(chord);
+        const lf tiny = f_splat(1e-6f);
+        const lv3 axis = v3_select(f_le(chord_length, tiny), c.aim, v3_scale(chord, f_div(one, f_max(chord_length, tiny))));
+        const lf tolerance_squared = f_splat(setup->chain.direction_tolerance_squared);
+        lv3 bend = v3_reject(spare_direction(axis), axis), unused;
+        const lv3 hints[4] = {ccd_pose_bend(&c), c.pole, c.previous, c.rest_bend};
+        lm open = m_not(m_from_bits(0));
+        for (int k = 0; k < 4; ++k) open = m_andnot(open, take_hint(open, hints[k], axis, tolerance_squared, &bend));
+        if (blocks->bend) v3_store(blocks->bend + block, lane, v3_select(ok, unit_bend(bend, axis), c.previous));
+        unused = bend;
+        const lm usable = take_hint(ok, c.pole, axis, tolerance_squared, &unused);
+        const lm given = m_not(f_eq(v3_dot(c.pole, c.pole), zero));
+        flags = i_select(m_andnot(given, usable), i_or(flags, i_splat(PHX_FLAG_HINT_UNUSABLE)), flags);
+    }
+
+    /* corrections, the tip's own among them */
+    const lm partial = f_lt(weight, one), any_weight = f_lt(zero, weight);
+    lm moved = m_or(m_not(i_eq(used, none)), turned);
+    if (limited) moved = m_or(moved, c.hit);
+    if (setup->chain.stretch) moved = m_or(moved, f_lt(one, stretch));
+    if (start || blocks->length) moved = m_not(m_from_bits(0));
+    moved = m_and(m_and(moved, any_weight), ok);
+    lm tip_turns = m_from_bits(0);
+    const int corrected = blocks->correction || m_any(partial);
+    lq4 *correction = c.turn; /* free by now */
+    lq4 tip_correction = q4_identity();
+    if (corrected || limited) {
+        for (uint32_t j = 0; j < bones; ++j) {
+            correction[j] = c.frame[j];
+            if (!limited) continue;
+            correction[j] = q4_normalize(q4_mul(c.frame[j], q4_conjugate(q4_normalize(q4_load(rotation + from + j, lane)))));
+        }
+        tip_correction = correction[bones - 1];
+        if (blocks->target_rotation) {
+            const lq4 wanted = q4_load(blocks->target_rotation + block, lane);
+            tip_turns = ccd_is_rotation(wanted);
+            const lq4 turn = q4_normalize(q4_mul(wanted, q4_conjugate(q4_load(rotation + tip, lane))));
+            tip_correction = q4_select(tip_turns, turn, tip_correction);
+        }
+        if (limited) {
+            const lq4 animated = q4_normalize(q4_load(rotation + tip, lane)), above = c.frame[bones - 1];
+            lm changed;
+            const lq4 local = q4_mul(q4_conjugate(above), q4_mul(tip_correction, animated));
+            const lq4 within = limit_local(&setup->chain.limits[tip], local, &changed);
+            const lq4 limited_tip = q4_normalize(q4_mul(q4_mul(above, within), q4_conjugate(animated)));
+            tip_correction = q4_select(changed, limited_tip, tip_correction);
+            tip_turns = m_or(tip_turns, changed);
+            flags = i_select(changed, i_or(flags, i_splat(PHX_FLAG_LIMIT)), flags);
+        }
+    }
+
+    /* weight, in rotation space */
+    lf grown = stretch;
+    if (m_any(partial)) {
+        const lf share = f_max(weight, zero);
+        grown = f_select(partial, f_add(one, f_mul(f_sub(stretch, one), share)), stretch);
+        const lf ratio = f_div(f_add(one, f_mul(f_sub(stretch, one), share)), stretch);
+        for (uint32_t j = 0; j < bones; ++j) {
+            correction[j] = q4_select(partial, q4_fraction(correction[j], share), correction[j]);
+            lq4 frame = correction[j];
+            if (limited) frame = q4_mul(frame, q4_normalize(q4_load(rotation + from + j, lane)));
+            c.frame[j] = q4_select(partial, frame, c.frame[j]);
+            c.bone[j] = v3_select(partial, v3_scale(c.bone[j], ratio), c.bone[j]);
+        }
+        tip_correction = q4_select(partial, q4_fraction(tip_correction, share), tip_correction);
+        ccd_place_joints(&c);
+    }
+    for (uint32_t j = 0; j < bones; ++j) {
+        const lv3 solved = v3_add(root, v3_scale(c.at[j + 1], metre));
+        v3_store(position + from + j + 1, lane, v3_select(moved, solved, v3_load(position + from + j + 1, lane)));
+    }
+    if (blocks->correction) {
+        phx_rows4 *out = blocks->correction + block * joints;
+        for (uint32_t j = 0; j < from; ++j) q4_store(out + j, lane, q4_identity());
+        for (uint32_t j = 0; j < bones; ++j) q4_store(out + from + j, lane, q4_select(moved, correction[j], q4_identity()));
+        q4_store(out + tip, lane, q4_select(m_and(m_or(moved, tip_turns), ok), tip_correction, q4_identity()));
+    }
+
+    /* honesty: the residual as returned, and what stood in the way */
+    const lf residual = v3_length(v3_sub(v3_scale(delta, unit), c.at[bones]));
+    const lm reached = f_le(residual, c.tolerance);
+    const lf epsilon = f_mul(full, f_splat(0x1p-22f));
+    const lm far = f_lt(f_sub(full, epsilon), distance);
+    const lm close = f_lt(distance, f_sub(f_sub(f_mul(f_add(longest, longest), unit), full), epsilon));
+    li blame = i_select(partial, none, i_splat(PHX_FLAG_STALLED));
+    blame = i_select(far, i_splat(PHX_FLAG_OUT_OF_REACH), i_select(close, i_splat(PHX_FLAG_TOO_CLOSE), blame));
+    flags = i_or(flags, i_select(reached, i_splat(PHX_FLAG_REACHED), blame));
+    lf metres = f_mul(residual, metre);
+    if (!all_ok) { /* bad input: as animated */
+        const lv3 miss = v3_sub(target, v3_load(position + tip, lane));
+        metres = f_select(ok, metres, f_min(v3_length(miss), f_splat(3.402823466e+38f)));
+        const li bad = i_splat(PHX_FLAG_BAD_INPUT), no_chain = i_splat(PHX_FLAG_BAD_INPUT | PHX_FLAG_ZERO_LENGTH);
+        flags = i_select(ok, flags, i_select(f_le(given_total, f_splat(1e-9f)), no_chain, bad));
+        grown = f_select(ok, grown, one);
+    }
+    if (blocks->stretch) f_store(blocks->stretch[block].v + lane, grown);
+    if (blocks->residual) f_store(blocks->residual[block].v + lane, metres);
+    if (blocks->iterations) i_store(blocks->iterations[block].v + lane, i_select(ok, used, none));
+    if (blocks->flags) i_store(blocks->flags[block].v + lane, flags);
+}
+
+/* The first `chains` chains of the blocks. Short chains get a frame of the stack that stays in the first cache. */
+static void ccd_blocks_of(const phx_ccd_setup *setup, const phx_chain_blocks *blocks, size_t chains, lf *rows) {
+    for (size_t k = 0; k < chains; k += LANES) {
+        const size_t block = k / PHX_BLOCK_LANES;
+        const uint32_t lane = (uint32_t)(k % PHX_BLOCK_LANES);
+        if (setup->chain.limited) ccd_group(setup, blocks, block, lane, rows, 1);
+        else ccd_group(setup, blocks, block, lane, rows, 0);
+    }
+}
+static void ccd_short_chains(const phx_ccd_setup *setup, const phx_chain_blocks *blocks, size_t chains) {
+    lf rows[CCD_ROWS_A_BONE * CCD_SHORT + 3];
+    ccd_blocks_of(setup, blocks, chains, rows);
+}
+static void ccd_long_chains(const phx_ccd_setup *setup, const phx_chain_blocks *blocks, size_t chains) {
+    lf rows[CCD_ROWS_A_BONE * PHX_CHAIN_MAX_BONES + 3];
+    ccd_blocks_of(setup, blocks, chains, rows);
+}
+static void ccd_chains(const void *setup, const phx_chain_blocks *blocks, size_t chains) {
+    if (blocks->joints - 1 <= CCD_SHORT) ccd_short_chains(setup, blocks, chains);
+    else ccd_long_chains(setup, blocks, chains);
+}
+
+static void ccd_blocks(const phx_ccd_setup *setup, const phx_chain_blocks *blocks, size_t first, size_t count) {
+    const phx_chain_blocks part = chain_blocks_at(blocks, first, count);
+    ccd_chains(setup, &part, count * PHX_BLOCK_LANES);
+}
+
+static void ccd_job(const phx_ccd_setup *setup, const phx_chain_job *job, size_t first, size_t count) {
+    chain_job_run(setup, job, first, count, ccd_chains);
+}

@@ -1,0 +1,343 @@
+/* How often CCD chains arrive, from cold and from last frame's pose, on easy and hard sets, free and limited; and that what it
+ * returns holds: bones keep their lengths, rotations reproduce positions, limits are kept, `reached` is honest. Prints a table. */
+#include "support.h"
+
+static const float PI = 3.14159265f;
+enum { MAX_JOINTS = 33, CHAINS = 4000 };
+
+static phx_vec3 add(phx_vec3 a, phx_vec3 b) { return (phx_vec3){a.x + b.x, a.y + b.y, a.z + b.z}; }
+static phx_vec3 sub(phx_vec3 a, phx_vec3 b) { return (phx_vec3){a.x - b.x, a.y - b.y, a.z - b.z}; }
+static phx_vec3 times(phx_vec3 a, float s) { return (phx_vec3){a.x * s, a.y * s, a.z * s}; }
+static phx_vec3 cross(phx_vec3 a, phx_vec3 b) { return (phx_vec3){a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x}; }
+static double dotd(phx_vec3 a, phx_vec3 b) { return (double)a.x * b.x + (double)a.y * b.y + (double)a.z * b.z; }
+static double length(phx_vec3 a) { return sqrt(dotd(a, a)); }
+static phx_vec3 unit(phx_vec3 a) { return times(a, (float)(1 / length(a))); }
+static phx_vec3 across(phx_vec3 a) { return unit(cross(a, fabsf(a.x) < 0.6f ? (phx_vec3){1, 0, 0} : (phx_vec3){0, 1, 0})); }
+static phx_quat times4(phx_quat a, phx_quat b) {
+    return (phx_quat){a.w * b.x + a.x * b.w + a.y * b.z - a.z * b.y, a.w * b.y + a.y * b.w + a.z * b.x - a.x * b.z,
+                      a.w * b.z + a.z * b.w + a.x * b.y - a.y * b.x, a.w * b.w - a.x * b.x - a.y * b.y - a.z * b.z};
+}
+static phx_quat inverse(phx_quat a) { return (phx_quat){-a.x, -a.y, -a.z, a.w}; }
+static phx_quat about(phx_vec3 axis, float angle) {
+    const float s = sinf(angle / 2);
+    return (phx_quat){axis.x * s, axis.y * s, axis.z * s, cosf(angle / 2)};
+}
+static phx_vec3 turned(phx_quat q, phx_vec3 v) { /* in double precision, for any near-unit q */
+    const double n = (double)q.x * q.x + (double)q.y * q.y + (double)q.z * q.z + (double)q.w * q.w;
+    const double x = q.x, y = q.y, z = q.z, w = q.w, s = 2 / n;
+    return (phx_vec3){(float)(v.x + s * (-(y * y + z * z) * v.x + (x * y - w * z) * v.y + (x * z + w * y) * v.z)),
+                      (float)(v.y + s * ((x * y + w * z) * v.x - (x * x + z * z) * v.y + (y * z - w * x) * v.z)),
+                      (float)(v.z + s * ((x * z - w * y) * v.x + (y * z + w * x) * v.y - (x * x + y * y) * v.z))};
+}
+
+/* how far the angle lies outside [low, high], angles being equal modulo a full turn */
+static double outside(double angle, double low, double high) {
+    double least = 1e9;
+    for (int turn = -2; turn <= 2; ++turn) {
+        const double a = angle + turn * 2.0 * 3.14159265358979;
+        least = fmin(least, a < low ? low - a : a > high ? a - high : 0);
+    }
+    return least;
+}
+
+/* Radians by which a local rotation breaks its limit, by geometry: the swing is the angle of the axis to its image, the twist what
+ * is left when the shortest such turn is undone. */
+static double violation(const phx_limit *limit, phx_quat local) {
+    if (limit->type == PHX_LIMIT_NONE) return 0;
+    const phx_quat d = times4(inverse(limit->rest), local);
+    const phx_vec3 axis = unit(limit->axis), image = turned(d, axis), n = cross(axis, image);
+    const double swing = atan2(length(n), dotd(axis, image));
+    phx_quat twist = d;
+    if (length(n) > 1e-9) twist = times4(inverse(about(unit(n), (float)swing)), d);
+    const double angle = 2 * atan2(dotd((phx_vec3){twist.x, twist.y, twist.z}, axis), twist.w);
+    if (limit->type == PHX_LIMIT_HINGE) return fmax(swing, outside(angle, limit->min, limit->max));
+    double over = swing - limit->max_swing;
+    if (limit->type == PHX_LIMIT_ELLIPSE && length(n) > 1e-9) { /* the ellipse of the tangents of quarter angles */
+        const phx_vec3 side = unit(limit->side), other = cross(axis, side), s = times(unit(n), (float)tan(swing / 4));
+        const double u = dotd(s, side) / tan(limit->max_swing / 4), v = dotd(s, other) / tan(limit->max_swing_across / 4);
+        over = (sqrt(u * u + v * v) - 1) * fmin(limit->max_swing, limit->max_swing_across);
+    }
+    return fmax(fmax(over, 0), outside(angle, limit->twist_min, limit->twist_max));
+}
+
+typedef struct chain {
+    phx_vec3 position[MAX_JOINTS], solved[MAX_JOINTS];
+    phx_quat rotation[MAX_JOINTS], correction[MAX_JOINTS];
+    phx_vec3 target;
+    phx_result result;
+} chain;
+
+typedef struct rig {
+    uint32_t joints;
+    phx_limit limits[MAX_JOINTS];
+    int limited;
+} rig;
+
+static phx_quat pose_within(random_state *r, const phx_limit *limit) {
+    if (limit->type == PHX_LIMIT_NONE) return random_rotation(r);
+    if (limit->type == PHX_LIMIT_HINGE) return times4(limit->rest, about(limit->axis, random_float(r, limit->min, limit->max)));
+    const phx_vec3 side = limit->type == PHX_LIMIT_ELLIPSE ? limit->side : across(limit->axis), other = cross(limit->axis, side);
+    const float angle = random_float(r, 0, 2 * PI), size = 0.999f * sqrtf(random_float(r, 0, 1));
+    const float u = cosf(angle) * size * tanf(limit->max_swing / 4);
+    const float v = sinf(angle) * size * tanf((limit->type == PHX_LIMIT_ELLIPSE ? limit->max_swing_across : limit->max_swing) / 4);
+    const float swing = 4 * atanf(sqrtf(u * u + v * v));
+    const phx_vec3 swing_axis = u * u + v * v > 1e-12f ? unit(add(times(side, u), times(other, v))) : side;
+    return times4(limit->rest, times4(about(swing_axis, swing), about(limit->axis, random_float(r, limit->twist_min, limit->twist_max))));
+}
+
+/* joints of a chain at the origin whose bones, in the joints' frames, are given, after local rotations */
+static void pose(uint32_t joints, const phx_vec3 *bones, const phx_quat *locals, phx_vec3 *position, phx_quat *rotation) {
+    phx_quat world = {0, 0, 0, 1};
+    phx_vec3 at = {0, 0, 0};
+    for (uint32_t j = 0; j < joints; ++j) {
+        world = times4(world, locals[j]);
+        position[j] = at;
+        if (rotation) rotation[j] = world;
+        if (j + 1 < joints) at = add(at, turned(world, bones[j]));
+    }
+}
+
+typedef enum kind {
+    RANDOM, NEAR_REACH, COLLINEAR_FRONT, COLLINEAR_BEHIND, AT_ROOT, FOLDED, FREE_ROOT_KNEES, FREE_ROOT_CONES, CONES, CONES_AND_TWIST,
+    HINGES, KNEES, ARM, LEG, SPINE, KINDS
+} kind;
+
+typedef struct expectation {
+    const char *name;
+    double cold; /* percent that arrive within 16 sweeps */
+} expectation;
+static const expectation expected[KINDS] = {
+    {"targets at 0.2-0.9 of reach", 99.9}, {"at 0.95-1.0 of reach", 99.9}, {"on the line of a straight chain", 99.9},
+    {"behind a straight chain", 99.9}, {"at the root", 99.9}, {"folded 120-180 degrees", 99.7},
+    {"free root, knees 0-150 degrees", 99.9}, {"free root, cones of 45 degrees", 99.9}, {"cones of 45 degrees, root too", 99},
+    {"the same with twist +-30 degrees", 99}, {"hinges +-75 degrees, root too", 98.5}, {"hinges 0-150 degrees, root too", 98.5},
+    {"human arm", 99}, {"human leg", 99}, {"human spine", 99},
+};
+
+static const float DEG = 0.0174532925f;
+
+/* Ranges of motion: American Academy of Orthopaedic Surgeons, Joint Motion: Method of Measuring and Recording (1965), with the
+ * measured means of Boone and Azen, J. Bone Joint Surg. Am. 61 (1979), for elbow, knee and ankle. Shoulder, hip and wrist as ellipses
+ * about the middle of their flexion and abduction arcs; the spine's 80 flexion + 25 extension, 35 to each side and 45 of rotation
+ * are shared by five segments. Limbs point along -Y, the body looks along +Z, X is to its left; bones in metres. */
+static uint32_t human(kind k, rig *body, phx_vec3 *bones) {
+    const phx_vec3 x = {1, 0, 0}, down = {0, -1, 0}, up = {0, 1, 0};
+    if (k == SPINE) {
+        for (int j = 0; j < 5; ++j) {
+            bones[j] = (phx_vec3){0, 0.1f, 0};
+            body->limits[j] = phx_limit_ellipse(up, x, 52.5f / 5 * DEG, 35.0f / 5 * DEG);
+            body->limits[j].rest = about(x, 27.5f / 5 * DEG);
+            body->limits[j].twist_min = -9 * DEG, body->limits[j].twist_max = 9 * DEG;
+        }
+        return 6;
+    }
+    /* shoulder: flexion 167, extension 62, abduction 180, adduction 45, rotation 69 and 104; elbow 0-143; wrist 76, 75, 22, 36 */
+    if (k == ARM) {
+        bones[0] = times(down, 0.30f), bones[1] = times(down, 0.26f), bones[2] = times(down, 0.09f);
+        body->limits[0] = phx_limit_ellipse(down, x, 114.5f * DEG, 112.5f * DEG);
+        body->limits[0].rest = times4(about((phx_vec3){0, 0, 1}, 67.5f * DEG), about(x, -52.5f * DEG));
+        body->limits[0].twist_min = -69 * DEG, body->limits[0].twist_max = 104 * DEG;
+        body->limits[1] = phx_limit_hinge((phx_vec3){-1, 0, 0}, 0, 143 * DEG);
+        body->limits[2] = phx_limit_ellipse(down, x, 75 * DEG, 29 * DEG);
+        body->limits[2].twist_min = -82 * DEG, body->limits[2].twist_max = 76 * DEG; /* of the forearm */
+        return 4;
+    }
+    /* hip: flexion 122, extension 10, abduction 46, adduction 27, rotation 47 and 47; knee 0-141; ankle 13 up, 56 down */
+    bones[0] = times(down, 0.45f), bones[1] = times(down, 0.43f), bones[2] = (phx_vec3){0, -0.06f, 0.14f};
+    body->limits[0] = phx_limit_ellipse(down, x, 66 * DEG, 36.5f * DEG);
+    body->limits[0].rest = times4(about((phx_vec3){0, 0, 1}, 9.5f * DEG), about(x, -56 * DEG));
+    body->limits[0].twist_min = -47 * DEG, body->limits[0].twist_max = 47 * DEG;
+    body->limits[1] = phx_limit_hinge(x, 0, 141 * DEG);
+    body->limits[2] = phx_limit_hinge(x, -13 * DEG, 56 * DEG);
+    return 4;
+}
+
+/* Animated pose, limits and a target of one chain; limits are the rig's and drawn by the first chain. */
+static void make_chain(random_state *r, kind k, uint32_t bone_count, int first, rig *body, chain *a) {
+    phx_vec3 bones[MAX_JOINTS];
+    phx_quat locals[MAX_JOINTS];
+    memset(bones, 0, sizeof bones);
+    float total = 0;
+    uint32_t joints = bone_count + 1;
+    for (uint32_t j = 0; j < MAX_JOINTS; ++j) locals[j] = (phx_quat){0, 0, 0, 1};
+    const phx_vec3 forward = {0, 0, 1};
+    for (uint32_t j = 0; j < bone_count; ++j) bones[j] = times(forward, random_float(r, 0.1f, 0.3f));
+    const int bent = k == RANDOM || k == NEAR_REACH;
+    for (uint32_t j = 1; j < bone_count; ++j) {
+        if (bent) locals[j] = about(random_direction(r), random_float(r, 0.05f, 0.3f));
+        if (k == FOLDED)
+            locals[j] = times4(about(forward, random_float(r, 0, 2 * PI)), about((phx_vec3){1, 0, 0}, random_float(r, 120, 180) * DEG));
+    }
+    if (first) {
+        for (uint32_t j = 0; j < MAX_JOINTS; ++j) body->limits[j] = phx_limit_none();
+        body->limited = k >= FREE_ROOT_KNEES;
+        for (uint32_t j = 0; j < bone_count && k >= FREE_ROOT_KNEES && k < ARM; ++j) {
+            if (j == 0 && (k == FREE_ROOT_KNEES || k == FREE_ROOT_CONES)) continue;
+            const float a0 = random_float(r, 0, 2 * PI);
+            const phx_vec3 axis = {cosf(a0), sinf(a0), 0};
+            if (k == FREE_ROOT_KNEES) body->limits[j] = phx_limit_hinge((phx_vec3){1, 0, 0}, 0, 150 * DEG);
+            if (k == FREE_ROOT_CONES || k == CONES || k == CONES_AND_TWIST) body->limits[j] = phx_limit_cone(forward, 45 * DEG);
+            if (k == CONES_AND_TWIST) body->limits[j].twist_min = -30 * DEG, body->limits[j].twist_max = 30 * DEG;
+            if (k == HINGES) body->limits[j] = phx_limit_hinge(axis, -75 * DEG, 75 * DEG);
+            if (k == KNEES) body->limits[j] = phx_limit_hinge(axis, 0, 150 * DEG);
+        }
+    }
+    if (k >= ARM) {
+        joints = human(k, body, bones);
+        for (uint32_t j = 0; j + 1 < joints; ++j) locals[j] = body->limits[j].rest;
+    }
+    body->joints = joints;
+    for (uint32_t j = 0; j + 1 < joints; ++j) total += (float)length(bones[j]);
+    pose(joints, bones, locals, a->position, a->rotation);
+    const phx_vec3 along = unit(a->position[1]);
+    const float reach = random_float(r, 0.2f, 0.9f) * total;
+    switch (k) {
+    case NEAR_REACH: a->target = times(random_direction(r), random_float(r, 0.95f, 1.0f) * total); break;
+    case COLLINEAR_FRONT: a->target = times(along, reach); break;
+    case COLLINEAR_BEHIND: a->target = times(along, -reach); break;
+    case AT_ROOT: {
+        float longest = 0;
+        for (uint32_t j = 0; j + 1 < joints; ++j) longest = fmaxf(longest, bones[j].z);
+        a->target = times(random_direction(r), fmaxf(0, 1.001f * (2 * longest - total)));
+        break;
+    }
+    case RANDOM: case FOLDED: a->target = times(random_direction(r), reach); break;
+    default: { /* where a random pose within the limits has its tip */
+        phx_vec3 other[MAX_JOINTS];
+        for (uint32_t j = 0; j + 1 < joints; ++j) locals[j] = pose_within(r, &body->limits[j]);
+        pose(joints, bones, locals, other, NULL);
+        a->target = other[joints - 1];
+    }
+    }
+}
+
+#define JOINTS(field) phx_joint_view_of(chains->field, sizeof *chains, sizeof chains->field[0])
+static phx_chain_job job_over(chain *chains, size_t count, const rig *body) {
+    phx_chain_job job = phx_chain_job_default();
+    job.count = count, job.joints = body->joints;
+    if (body->limited) job.limits = body->limits;
+    job.position = JOINTS(position), job.rotation = JOINTS(rotation), job.target = PHX_VIEW(chains, target);
+    job.position_out = JOINTS(solved), job.correction = JOINTS(correction), job.result = PHX_VIEW(chains, result);
+    return job;
+}
+
+/* what every returned pose must hold */
+static void check_pose(const rig *body, const chain *a, float tolerance) {
+    const uint32_t joints = body->joints;
+    double total = 0;
+    for (uint32_t j = 0; j + 1 < joints; ++j) total += length(sub(a->position[j + 1], a->position[j]));
+    phx_vec3 at = a->solved[0];
+    phx_quat above = {0, 0, 0, 1};
+    for (uint32_t j = 0; j < joints; ++j) {
+        assert_true(isfinite(a->solved[j].x) && isfinite(a->solved[j].y) && isfinite(a->solved[j].z));
+        assert_true(length(sub(a->solved[j], at)) <= 1e-5 * total); /* rotations reproduce positions */
+        const phx_quat world = times4(a->correction[j], a->rotation[j]);
+        if (body->limited && violation(&body->limits[j], times4(inverse(above), world)) > 1e-4) {
+            print_error("joint %u breaks its limit by %g\n", j, violation(&body->limits[j], times4(inverse(above), world)));
+            fail();
+        }
+        above = world;
+        if (j + 1 == joints) break;
+        const double bone = length(sub(a->position[j + 1], a->position[j]));
+        const double now = length(sub(a->solved[j + 1], a->solved[j]));
+        assert_true(fabs(now - bone) <= 1e-6 * bone + 2.4e-7 * total); /* and two roundings of a coordinate */
+        at = add(at, turned(a->correction[j], sub(a->position[j + 1], a->position[j])));
+    }
+    const double miss = length(sub(a->solved[joints - 1], a->target));
+    assert_true(fabs(miss - a->result.residual) <= 2e-6 * total);
+    assert_int_equal((a->result.flags & PHX_FLAG_REACHED) != 0, a->result.residual <= tolerance * total * (1 + 1e-6));
+}
+
+static float angle_between(phx_quat a, phx_quat b) {
+    const phx_quat d = times4(inverse(a), b);
+    return 2 * atan2f(sqrtf(d.x * d.x + d.y * d.y + d.z * d.z), fabsf(d.w));
+}
+static int ascending(const void *a, const void *b) {
+    const float x = *(const float *)a, y = *(const float *)b;
+    return (x > y) - (x < y);
+}
+
+static void chains_arrive_from_cold_and_from_warm(void **state) {
+    (void)state;
+    random_state r = random_seeded("ccd sets", 0xCCD5);
+    const phx_backend *backend = phx_backend_best();
+    int failed = 0;
+    print_message("%-34s %5s | %8s %6s %8s | %8s | %8s %6s %9s %9s\n", "set", "bones", "cold %", "sweeps", "1 sweep", "plain %", "warm %",
+                  "sweeps", "p99 joint", "p99 chain");
+    for (int k = 0; k < KINDS; ++k) {
+        static const uint32_t sizes[] = {4, 8, 16};
+        for (int s = 0; s < (k >= ARM ? 1 : 3); ++s) {
+            static chain chains[CHAINS], warm[CHAINS];
+            static float joint_turns[CHAINS * MAX_JOINTS], chain_turns[CHAINS];
+            uint32_t arrived = 0, sweeps = 0, at_once = 0, plain_arrived = 0;
+            uint32_t warm_count = 0, warm_arrived = 0, warm_sweeps = 0, turn_count = 0;
+            for (uint32_t begin = 0; begin < CHAINS; begin += 50) { /* a new set of limits for every fifty chains */
+                rig body;
+                for (uint32_t i = 0; i < 50; ++i) make_chain(&r, (kind)k, sizes[s], i == 0, &body, chains + i);
+                phx_ccd_params params = phx_ccd_params_default();
+                phx_chain_job job = job_over(chains, 50, &body);
+                params.mode = PHX_CCD_PLAIN;
+                assert_int_equal(phx_ccd_solve(backend, &params, &job), PHX_OK);
+                for (uint32_t i = 0; i < 50; ++i) {
+                    plain_arrived += (chains[i].result.flags & PHX_FLAG_REACHED) != 0;
+                    check_pose(&body, chains + i, 1e-3f);
+                }
+                params.mode = PHX_CCD_SHARE;
+                assert_int_equal(phx_ccd_solve(backend, &params, &job), PHX_OK);
+                uint32_t n = 0;
+                for (uint32_t i = 0; i < 50; ++i) {
+                    const int reached = (chains[i].result.flags & PHX_FLAG_REACHED) != 0;
+                    check_pose(&body, chains + i, 1e-3f);
+                    arrived += (uint32_t)reached, sweeps += chains[i].result.iterations;
+                    at_once += (uint32_t)(reached && chains[i].result.iterations <= 1);
+                    if (!reached) continue;
+                    warm[n] = chains[i];
+                    warm[n++].target = add(chains[i].target, times(random_direction(&r), random_float(&r, 0.01f, 0.05f)));
+                }
+                phx_chain_job warm_job = job_over(warm, n, &body);
+                for (uint32_t i = 0; i < n; ++i) /* the next frame begins where this one ended */
+                    for (uint32_t j = 0; j < body.joints; ++j) {
+                        warm[i].rotation[j] = times4(warm[i].correction[j], warm[i].rotation[j]);
+                        warm[i].position[j] = warm[i].solved[j];
+                    }
+                phx_ccd_params warm_params = params;
+                warm_params.restarts = 0;
+                assert_int_equal(phx_ccd_solve(backend, &warm_params, &warm_job), PHX_OK);
+                for (uint32_t i = 0; i < n; ++i) {
+                    double total = 0;
+                    for (uint32_t j = 0; j + 1 < body.joints; ++j) total += length(sub(warm[i].position[j + 1], warm[i].position[j]));
+                    if (length(warm[i].target) > 0.9 * total) continue;
+                    float most = 0;
+                    phx_quat above = {0, 0, 0, 1}, above_now = above;
+                    for (uint32_t j = 0; j + 1 < body.joints; ++j) {
+                        const phx_quat now = times4(warm[i].correction[j], warm[i].rotation[j]);
+                        const phx_quat local = times4(inverse(above), warm[i].rotation[j]);
+                        const float turn = angle_between(local, times4(inverse(above_now), now)) / DEG;
+                        above = warm[i].rotation[j], above_now = now;
+                        joint_turns[turn_count++] = turn;
+                        most = fmaxf(most, turn);
+                    }
+                    chain_turns[warm_count++] = most;
+                    warm_arrived += (warm[i].result.flags & PHX_FLAG_REACHED) != 0, warm_sweeps += warm[i].result.iterations;
+                }
+            }
+            const double percent = 100.0 / CHAINS, cold = arrived * percent, plain = plain_arrived * percent;
+            qsort(joint_turns, turn_count, sizeof(float), ascending), qsort(chain_turns, warm_count, sizeof(float), ascending);
+            print_message("%-34s %5u | %8.2f %6.2f %8.2f | %8.2f | %8.2f %6.2f %9.1f %9.1f\n", expected[k].name,
+                          k >= ARM ? (k == SPINE ? 5u : 3u) : sizes[s], cold, (double)sweeps / CHAINS, at_once * percent, plain,
+                          warm_count ? 100.0 * warm_arrived / warm_count : 0.0,
+                          warm_count ? (double)warm_sweeps / warm_count : 0.0,
+                          turn_count ? (double)joint_turns[turn_count * 99 / 100] : 0.0,
+                          warm_count ? (double)chain_turns[warm_count * 99 / 100] : 0.0);
+            failed |= !(cold >= expected[k].cold);
+        }
+    }
+    assert_false(failed);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(chains_arrive_from_cold_and_from_warm),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
