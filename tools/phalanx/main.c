@@ -14,6 +14,7 @@ typedef struct command {
 static const command commands[] = {
     {"demo", "a crowd on uneven ground: how fast, how well its feet stand", command_demo},
     {"bake", "put a clip on a ground and write the corrected character", command_bake},
+    {"feet", "drive the foot stages from a hand-written scenario", command_feet},
     {"inspect", "skeleton, legs and clips of a character file", command_inspect},
 };
 
