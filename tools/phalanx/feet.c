@@ -10,7 +10,7 @@
 
 static const char about[] =
     "Drives the foot stages from a hand-written scenario and prints what became of each foot in each frame: the plane under it,\n"
-    "target, support, weight, pelvis, bend, residual, flags, and where forward kinematics of the corrected pose puts its joints.\n"
+    "target, support, weight, lock, pelvis, bend, residual, flags, and where forward kinematics of the corrected pose puts its joints.\n"
     "\n"
     "SCENARIO.json (\"-\" reads standard input) is one object; every key but 'frames' may be left out:\n"
     "  up [0,1,0]  forward [0,0,1]  unit 1 (metres a unit)  pelvis true (false: it is not moved)\n"
@@ -67,6 +67,7 @@ static bool run(scenario *scene, const phx_backend *backend, bool json, const ch
         frame.root_position = PHX_VIEW_ONE(&now->root_position), frame.root_rotation = PHX_VIEW_ONE(&now->root_rotation);
         frame.weight = PHX_VIEW_ONE(&now->weight), frame.flags = PHX_VIEW_ONE(&now->flags);
         if (now->has_support) frame.support = phx_view_of(now->support, sizeof now->support);
+        if (now->body_count > 0) frame.bodies = now->crowd_bodies, frame.body_count = now->body_count;
         scenario_cast(scene, now, phx_crowd_prepare(crowd, &frame, 0));
         phx_crowd_solve(crowd, &frame, 0);
 

@@ -63,7 +63,7 @@ void foot_text(text_buffer *out, const char *name, const phx_foot_info *info, co
     if (info->body == PHX_NO_HIT) text_add(out, "none");
     else if (info->body == world_body) text_add(out, "ground");
     else text_add(out, "%u", info->body);
-    text_add(out, "  residual %.2f mm ", (double)info->residual * 1e3);
+    text_add(out, "  %s  residual %.2f mm ", info->locked ? "locked" : "free", (double)info->residual * 1e3);
     for (uint32_t bit = 0; bit < 32; ++bit) {
         const char *flag = info->flags & 1u << bit ? phx_flag_name((phx_flag)(1u << bit)) : NULL;
         if (flag) text_add(out, " %s", flag);
@@ -71,6 +71,7 @@ void foot_text(text_buffer *out, const char *name, const phx_foot_info *info, co
     text_add(out, "\n             ");
     vec_text(out, "plane", vec_from(info->ground_point)), vec_text(out, "normal", vec_from(info->ground_normal)), vec_text(out, "target", vec_from(info->target));
     vec_text(out, "bend", vec_from(info->bend));
+    if (info->locked) vec_text(out, "lock", vec_from(info->lock_point));
     text_add(out, "\n             ");
     vec_text(out, "knee", place->knee), vec_text(out, "ankle", place->ankle), vec_text(out, "heel", place->heel_contact), vec_text(out, "ball", place->ball_contact);
     text_add(out, "\n");
@@ -99,6 +100,10 @@ void foot_json(text_buffer *out, const char *name, const phx_foot_info *info, co
     vec_json(out, vec_from(info->target));
     text_add(out, ", \"bend\": ");
     vec_json(out, vec_from(info->bend));
+    text_add(out, ", \"locked\": %s, \"lock_point\": ", info->locked ? "true" : "false");
+    vec_json(out, vec_from(info->lock_point));
+    text_add(out, ", \"lock_offset\": ");
+    vec_json(out, vec_from(info->lock_offset));
     const struct {
         const char *name;
         float number;

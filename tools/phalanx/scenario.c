@@ -77,7 +77,7 @@ struct scenario {
     size_t shape_count;
     track root_position, pelvis_position, weight;
     rotation_track root_rotation, pelvis_rotation;
-    bool on_ground, has_support;
+    bool on_ground, has_support, has_lod;
     double ground_lift; /* of a root on the ground, over where the file moves it */
     uint32_t lod;
     uint16_t parents[SCENARIO_MAX_JOINTS];
@@ -312,15 +312,19 @@ static vec track_vec_now(const track *t) { return vec_of(t->now[0], t->now[1], t
 
 /* ---- set-up ------------------------------------------------------------------------------------------------------------ */
 
-#define PARAMETER(name) {#name, offsetof(phx_crowd_params, name)}
+#define NUMBER(name) {#name, offsetof(phx_crowd_params, name), false}
+#define SWITCH(name) {#name, offsetof(phx_crowd_params, name), true}
 static const struct {
     const char *name;
     size_t offset;
+    bool is_switch; /* an int, 0 or 1 */
 } parameters[] = {
-    PARAMETER(step_up), PARAMETER(step_down), PARAMETER(max_slope), PARAMETER(max_foot_tilt), PARAMETER(max_pelvis_drop),
-    PARAMETER(max_pelvis_rise), PARAMETER(pelvis_speed), PARAMETER(pelvis_half_life), PARAMETER(ground_half_life),
-    PARAMETER(tilt_half_life), PARAMETER(weight_half_life), PARAMETER(hold_seconds), PARAMETER(contact_height),
-    PARAMETER(plant_height), PARAMETER(swing_height), PARAMETER(max_extension), PARAMETER(soft_start),
+    NUMBER(step_up), NUMBER(step_down), NUMBER(max_slope), NUMBER(max_foot_pitch), NUMBER(max_foot_roll), NUMBER(max_pelvis_drop),
+    NUMBER(max_pelvis_rise), NUMBER(pelvis_speed), NUMBER(pelvis_half_life), NUMBER(ground_half_life), NUMBER(tilt_half_life),
+    NUMBER(weight_half_life), NUMBER(hold_seconds), NUMBER(contact_height), NUMBER(plant_height), NUMBER(swing_height),
+    NUMBER(max_extension), NUMBER(soft_start), SWITCH(pelvis_spring), NUMBER(enter_height), NUMBER(exit_height), NUMBER(enter_speed),
+    NUMBER(exit_speed), SWITCH(lock), NUMBER(release_distance), NUMBER(release_twist), NUMBER(release_half_life), NUMBER(ray_reuse),
+    NUMBER(max_toe_bend),
 };
 enum { PARAMETERS = sizeof parameters / sizeof *parameters };
 
@@ -333,11 +337,19 @@ static bool read_params(scenario *s, json_t *params) {
     if (!read_keys(s, params, at, known)) return false;
     for (size_t i = 0; i < PARAMETERS; ++i) {
         json_t *value = json_object_get(params, parameters[i].name);
+        char *parameter = (char *)&s->params + parameters[i].offset;
         double number;
         if (!value) continue;
-        if (!read_number(s, value, member(at, parameters[i].name), &number)) return false;
-        const float single = (float)number;
-        memcpy((char *)&s->params + parameters[i].offset, &single, sizeof single);
+        if (parameters[i].is_switch) {
+            uint32_t on = 0;
+            if (!json_is_boolean(value) && !read_count(s, value, member(at, parameters[i].name), 0, 1, &on)) return false;
+            const int whole = on || json_is_true(value);
+            memcpy(parameter, &whole, sizeof whole);
+        } else {
+            if (!read_number(s, value, member(at, parameters[i].name), &number)) return false;
+            const float single = (float)number;
+            memcpy(parameter, &single, sizeof single);
+        }
     }
     return true;
 }
@@ -505,6 +517,7 @@ static bool read_root(scenario *s) {
         return false;
     s->frames = json_object_get(root, "frames");
     if (!json_is_array(s->frames) || json_array_size(s->frames) == 0) return wrong(s, place_of("frames"), s->frames, "it must list the frames; one of them may be {}");
+    for (size_t i = 0; i < json_array_size(s->frames); ++i) s->has_lod = s->has_lod || json_object_get(json_array_get(s->frames, i), "lod");
     s->root_position = track_vec(vec_of(0, 0, 0)), s->pelvis_position = track_vec(s->pelvis_rest);
     s->root_rotation = s->pelvis_rotation = rotation_none();
     s->weight = track_at(1, (double[1]){1});
@@ -562,6 +575,7 @@ phx_crowd_def scenario_crowd(const scenario *s) {
     def.skeleton = (phx_skeleton){2 + 4 * s->leg_count, s->parents};
     def.pelvis = s->has_pelvis ? SCENARIO_PELVIS : PHX_NO_JOINT;
     def.up = single3(s->up), def.unit = (float)s->unit;
+    def.bodies = s->body_count > 0, def.replay = s->has_lod;
     def.params = s->params;
     def.leg_count = s->leg_count;
     for (uint32_t i = 0; i < s->leg_count; ++i) {
@@ -817,13 +831,16 @@ int scenario_next(scenario *s, scenario_frame *frame, io_error *error) {
         frame->bodies[i] = (scenario_body){track_vec_now(&body->position), body->rotation.now, body->generation};
     }
     frame->bodies[s->body_count].rotation = TURN_NONE;
+    frame->body_count = s->body_count ? s->body_count + 1 : 0;
+    for (uint32_t i = 0; i < frame->body_count; ++i)
+        frame->crowd_bodies[i] = (phx_body){single3(frame->bodies[i].position), single4(frame->bodies[i].rotation), frame->bodies[i].generation};
 
     frame->index = s->index, frame->dt = (float)s->dt, frame->time = s->time + dt;
     frame->root_position = single3(root_on_ground(s, frame->bodies)), frame->root_rotation = single4(s->root_rotation.now);
     frame->weight = (float)s->weight.now[0];
     frame->flags = s->entry_flags;
     if (k > 0) frame->flags &= ~(uint32_t)PHX_CHARACTER_TELEPORT;
-    if (s->lod == 3) frame->flags |= PHX_CHARACTER_OFF;
+    frame->flags |= PHX_CHARACTER_LOD(s->lod);
     frame->has_support = s->has_support;
     for (uint32_t j = 0; j < 2 + 4 * s->leg_count; ++j) frame->pose[j] = (phx_transform){{0, 0, 0}, {0, 0, 0, 1}, {1, 1, 1}};
     frame->pose[SCENARIO_PELVIS].translation = single3(track_vec_now(&s->pelvis_position));
