@@ -37,7 +37,8 @@ typedef struct phx_chain_blocks {
     const phx_limit *limits;     /* [joints], for all chains; NULL = none. Needs `rotation` */
     const float *joint_weights;  /* [joints - 1], for all chains: willingness of a joint to turn, [0, 1]; NULL = 1 (CCD) */
     /* one for each joint: block b, joint j at [b * joints + j] */
-    phx_rows3 *position;         /* in: animated; out: solved. Required */
+    phx_rows3 *position;         /* in: animated; out: solved, unless `solved` is given. Required */
+    phx_rows3 *solved;           /* out: solved; NULL = into `position` */
     const phx_rows3 *start;      /* in: where to start from, such as last frame's answer; default: the animated pose */
     const phx_rows4 *rotation;   /* in: animated world rotations */
     phx_rows4 *correction;       /* out: new world rotation = correction * animated */

@@ -13,6 +13,7 @@
 #include "limit.h"
 #include "chain.h"
 #include "ccd.h"
+#include "fabrik.h"
 #include "pose.h"
 #include "crowd.h"
 

@@ -70,6 +70,7 @@ phx_status phx_chain_check_blocks(const char *name, const phx_chain_blocks *bloc
         int required;
     } fields[] = {
         {"position", blocks->position, 1},
+        {"solved", blocks->solved, 0},
         {"start", blocks->start, 0},
         {"rotation", blocks->rotation, blocks->limits || blocks->target_rotation},
         {"correction", blocks->correction, 0},

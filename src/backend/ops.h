@@ -8,6 +8,7 @@
 #include "phalanx/chain.h"
 #include "phalanx/ccd.h"
 #include "../crowd/crowd.h"
+#include "phalanx/fabrik.h"
 
 /* phx_two_bone_params, prepared once a call: squares and cosines, so that lanes see no trigonometry of constants. */
 typedef struct phx_two_bone_setup {
@@ -62,6 +63,10 @@ typedef struct phx_ccd_setup {
     phx_vec3 hinge_axis[PHX_CHAIN_MAX_JOINTS]; /* in the parent's frame; filled where limited */
     float hinge_side[PHX_CHAIN_MAX_JOINTS];    /* sign of a hinge's range, 0 where it goes both ways alike */
 } phx_ccd_setup;
+typedef struct phx_fabrik_setup {
+    phx_chain_setup chain;
+    phx_fabrik_stats *stats; /* may be NULL */
+} phx_fabrik_setup;
 
 struct phx_backend {
     const char *name;
@@ -76,6 +81,8 @@ struct phx_backend {
                                size_t count, phx_joint_rows *joints, phx_rows3 *scales);
     void (*crowd_prepare)(const phx_crowd_task *task);
     void (*crowd_solve)(const phx_crowd_task *task);
+    void (*fabrik_blocks)(const phx_fabrik_setup *setup, const phx_chain_blocks *blocks, size_t first, size_t count);
+    void (*fabrik_job)(const phx_fabrik_setup *setup, const phx_chain_job *job, size_t first, size_t count);
 };
 
 extern const struct phx_backend phx_table_reference;

@@ -18,6 +18,7 @@ static inline phx_chain_blocks chain_blocks_at(const phx_chain_blocks *blocks, s
     part.count = count;
 #define ADVANCE(field, by) if (part.field) part.field += by
     ADVANCE(position, joints);
+    ADVANCE(solved, joints);
     ADVANCE(start, joints);
     ADVANCE(rotation, joints);
     ADVANCE(correction, joints);
@@ -84,7 +85,7 @@ static void chain_job_run(const void *setup, const phx_chain_job *job, size_t fi
         phx_chain_blocks blocks;
         blocks.count = n, blocks.joints = joints, blocks.limits = job->limits, blocks.joint_weights = job->joint_weights;
         blocks.position = arena_take(&arena, &used, 1, 3 * n * joints);
-        blocks.start = start, blocks.rotation = rotation, blocks.length = length, blocks.target = target;
+        blocks.solved = NULL, blocks.start = start, blocks.rotation = rotation, blocks.length = length, blocks.target = target;
         blocks.correction = arena_take(&arena, &used, turned, 4 * n * joints);
         blocks.target_rotation = target_rotation, blocks.pole = pole, blocks.rest_bend = rest_bend, blocks.parent_rotation = parent;
         blocks.weight = weight, blocks.budget = budget;

@@ -6,6 +6,7 @@
 #include "../lane/vec.h"
 #include "../lane/quat.h"
 
+#include <math.h>
 #include "pack.inl"
 #include "two_bone.inl"
 #include "limit.inl"
@@ -13,6 +14,7 @@
 #include "ccd.inl"
 #include "pose.inl"
 #include "crowd.inl"
+#include "fabrik.inl"
 
 const struct phx_backend PHX_TABLE = {
     .name = PHX_TABLE_NAME,
@@ -25,4 +27,6 @@ const struct phx_backend PHX_TABLE = {
     .forward_kinematics = forward_kinematics,
     .crowd_prepare = crowd_prepare,
     .crowd_solve = crowd_solve,
+    .fabrik_blocks = fabrik_blocks,
+    .fabrik_job = fabrik_job,
 };

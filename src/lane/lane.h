@@ -9,6 +9,8 @@
  *         i_to_f  i_bits_of (reinterpret float)  i_as_f (reinterpret int)
  * Arrays  f_load3 f_load4 f_store3 f_store4: LANES strided elements of 3 or 4 floats, transposed, any alignment, and never a
  *         byte beyond the elements;  f_load1 f_store1: strided single floats
+ * Packing m_packing(m) is a plan (lp) by which f_pack puts the lanes of m side by side, in order, from lane 0 on; the lanes after
+ *         them are unspecified.  f_store_any: a whole vector to any address of a float
  *
  * Rules. Every operation is correctly rounded or a bit operation, so all widths, and scalar C, return the same bits: no
  * estimates, no fused multiply-add, nothing across lanes in a result. f_min(a, b) is a < b ? a : b and f_max is a > b ? a : b:

@@ -60,6 +60,12 @@ lane_inline lf i_to_f(li a) { return _mm512_cvtepi32_ps(a); }
 lane_inline li i_bits_of(lf a) { return _mm512_castps_si512(a); }
 lane_inline lf i_as_f(li a) { return _mm512_castsi512_ps(a); }
 
+/* the lanes of a mask side by side */
+typedef lm lp;
+static inline lp m_packing(lm m) { return m; }
+static inline lf f_pack(lp p, lf a) { return _mm512_maskz_compress_ps(p, a); }
+static inline void f_store_any(float *p, lf a) { _mm512_storeu_ps(p, a); }
+
 /* one element of three floats: a masked load touches only its 12 bytes */
 lane_inline __m128 load_12_bytes(const char *p) { return _mm_maskz_loadu_ps(7, p); }
 lane_inline void store_12_bytes(char *p, __m128 a) { _mm_mask_storeu_ps(p, 7, a); }

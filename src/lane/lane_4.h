@@ -70,6 +70,25 @@ lane_inline lf i_to_f(li a) { return simde_mm_cvtepi32_ps(a); }
 lane_inline li i_bits_of(lf a) { return simde_mm_castps_si128(a); }
 lane_inline lf i_as_f(li a) { return simde_mm_castsi128_ps(a); }
 
+/* the lanes of a mask side by side: each moves down by the number of gaps below it, first by one, then by two */
+typedef struct lp {
+    lm by_one, by_two;
+} lp;
+static inline lp m_packing(lm m) {
+    uint32_t bits = m_bits(m), one = 0, two = 0;
+    for (uint32_t k = 0; bits; ++k, bits &= bits - 1) {
+        const uint32_t gaps = (uint32_t)__builtin_ctz(bits) - k;
+        one |= (gaps & 1) << (k + (gaps & 2));
+        two |= (gaps >> 1) << k;
+    }
+    return (lp){m_from_bits(one), m_from_bits(two)};
+}
+static inline lf f_pack(lp p, lf a) {
+    a = f_select(p.by_one, simde_mm_castsi128_ps(simde_mm_srli_si128(simde_mm_castps_si128(a), 4)), a);
+    return f_select(p.by_two, simde_mm_castsi128_ps(simde_mm_srli_si128(simde_mm_castps_si128(a), 8)), a);
+}
+static inline void f_store_any(float *p, lf a) { simde_mm_storeu_ps(p, a); }
+
 /* one element of three floats: eight bytes, then four */
 lane_inline simde__m128 load_12_bytes(const char *p) {
     float z;

@@ -67,6 +67,17 @@ lane_inline lf i_to_f(li a) { return simde_mm256_cvtepi32_ps(a); }
 lane_inline li i_bits_of(lf a) { return simde_mm256_castps_si256(a); }
 lane_inline lf i_as_f(li a) { return simde_mm256_castsi256_ps(a); }
 
+/* the lanes of a mask side by side: the index of the k-th one in lane k */
+typedef li lp;
+static inline lp m_packing(lm m) {
+    int32_t index[8] = {0};
+    uint32_t bits = m_bits(m);
+    for (uint32_t k = 0; bits; ++k, bits &= bits - 1) index[k] = __builtin_ctz(bits);
+    return simde_mm256_loadu_si256((const simde__m256i *)(const void *)index);
+}
+static inline lf f_pack(lp p, lf a) { return simde_mm256_permutevar8x32_ps(a, p); }
+static inline void f_store_any(float *p, lf a) { simde_mm256_storeu_ps(p, a); }
+
 /* one element of three floats: eight bytes, then four */
 lane_inline simde__m128 load_12_bytes(const char *p) {
     float z;

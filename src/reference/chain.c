@@ -49,7 +49,7 @@ void phx_reference_chain_blocks(const void *setup, const phx_chain_blocks *block
             solve(setup, &chain);
 
             for (uint32_t j = 0; j < joints; ++j) {
-                set_row3(blocks->position + b * joints + j, lane, chain.position[j]);
+                set_row3((blocks->solved ? blocks->solved : blocks->position) + b * joints + j, lane, chain.position[j]);
                 if (blocks->correction) set_row4(blocks->correction + b * joints + j, lane, chain.correction[j]);
             }
             if (blocks->bend) set_row3(blocks->bend + b, lane, chain.bend);

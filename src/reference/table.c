@@ -12,4 +12,6 @@ const struct phx_backend phx_table_reference = {
     .forward_kinematics = phx_reference_forward_kinematics,
     .crowd_prepare = phx_reference_crowd_prepare,
     .crowd_solve = phx_reference_crowd_solve,
+    .fabrik_blocks = phx_reference_fabrik_blocks,
+    .fabrik_job = phx_reference_fabrik_job,
 };

@@ -1,0 +1,45 @@
+/* FABRIK: a chain of 1 to 64 bones reaches for its target by passes from the tip and from the root (Aristidou and Lasenby, 2011),
+ * with what plain FABRIK lacks. Data and results are those of chain.h.
+ *
+ * Method. Out of reach the chain goes straight, nearer than it can fold it folds along the line: both in one round. A chain that
+ * lies on the line to its target is laid on an arc toward the first usable of pole, previous bend, its own small bend, rest bend, a
+ * fixed axis. A target near full reach starts from the pose with its bends scaled to fit. Every round aims the backward pass
+ * beyond the target by a share of the last error that Aitken's delta-squared rule predicts, which turns slow linear convergence
+ * into a few rounds. After the last round the chain is turned about the root-tip line toward the pole; rotations, target rotation of
+ * the tip and weight follow. With joint limits every forward pass turns each joint only as far as its limit allows.
+ *
+ * A chain that has met the tolerance is frozen while others in its vector go on, so its answer never depends on them. */
+#ifndef PHALANX_FABRIK_H
+#define PHALANX_FABRIK_H
+
+#include "chain.h"
+
+PHX_EXTERN_C_BEGIN
+
+/* How well the lanes were used: share of busy lanes = busy / total. Added to by every call. Not for concurrent calls. */
+typedef struct phx_fabrik_stats {
+    uint64_t busy;  /* rounds that chains needed */
+    uint64_t total; /* rounds times the lanes that ran them; the reference counts as one lane */
+} phx_fabrik_stats;
+
+typedef struct phx_fabrik_params {
+    phx_chain_params chain;
+    phx_fabrik_stats *stats; /* NULL = not counted (default) */
+} phx_fabrik_params;
+
+PHX_API phx_fabrik_params phx_fabrik_params_default(void);
+
+/* Solves the blocks [first, first + count) of `blocks`; threads may work on disjoint ranges. Uses up to 200 KB of stack with 64 bones,
+ * 100 KB up to 16. Errors: NULL, alignment, tables or params out of range; nothing is written then. */
+PHX_API phx_status phx_fabrik_solve_blocks(const phx_backend *backend, const phx_fabrik_params *params, const phx_chain_blocks *blocks,
+                                           size_t first, size_t count, phx_report *report);
+
+/* All chains of a job; validates first. On error nothing is written. */
+PHX_API phx_status phx_fabrik_solve(const phx_backend *backend, const phx_fabrik_params *params, const phx_chain_job *job, phx_report *report);
+
+/* The blocks [first, first + count) of the job only, see phx_chain_job_block_count. */
+PHX_API phx_status phx_fabrik_solve_range(const phx_backend *backend, const phx_fabrik_params *params, const phx_chain_job *job, size_t first,
+                                          size_t count, phx_report *report);
+
+PHX_EXTERN_C_END
+#endif

@@ -1,0 +1,55 @@
+/* FABRIK, public face: defaults, validation, slicing into ranges. The work is in kernel/fabrik.inl. */
+#include "chain.h"
+#include "report.h"
+
+phx_fabrik_params phx_fabrik_params_default(void) {
+    phx_fabrik_params params;
+    params.chain = phx_chain_params_default();
+    params.stats = NULL;
+    return params;
+}
+
+static phx_status check(const char *name, const phx_backend *backend, const phx_fabrik_params *params, phx_report *report) {
+    if (!backend) return phx_reject(report, PHX_ERROR_NULL, "%s: 'backend' is NULL", name);
+    return phx_chain_check_params(name, params ? &params->chain : NULL, report);
+}
+
+static phx_status check_range(const char *name, size_t first, size_t count, size_t blocks, phx_report *report) {
+    if (first <= blocks && count <= blocks - first) return PHX_OK;
+    return phx_reject(report, PHX_ERROR_COUNT, "%s: blocks [%zu, %zu + %zu) are not within the %zu there are", name, first, first, count, blocks);
+}
+
+phx_status phx_fabrik_solve_blocks(const phx_backend *backend, const phx_fabrik_params *params, const phx_chain_blocks *blocks, size_t first,
+                                   size_t count, phx_report *report) {
+    static const char name[] = "fabrik blocks";
+    phx_status status = check(name, backend, params, report);
+    if (!status) status = phx_chain_check_blocks(name, blocks, report);
+    if (!status) status = check_range(name, first, count, blocks->count, report);
+    if (status) return status;
+    if (count == 0) return phx_accept(report);
+    phx_fabrik_setup setup;
+    phx_chain_prepare(&params->chain, blocks->joints, blocks->limits, blocks->joint_weights, &setup.chain);
+    setup.stats = params->stats;
+    backend->fabrik_blocks(&setup, blocks, first, count);
+    return phx_accept(report);
+}
+
+phx_status phx_fabrik_solve_range(const phx_backend *backend, const phx_fabrik_params *params, const phx_chain_job *job, size_t first,
+                                  size_t count, phx_report *report) {
+    static const char name[] = "fabrik job";
+    phx_status status = check(name, backend, params, report);
+    if (!status) status = phx_chain_check_job(name, job, report);
+    if (!status) status = check_range(name, first, count, phx_chain_job_block_count(job), report);
+    if (status) return status;
+    if (count == 0) return phx_accept(report);
+    phx_fabrik_setup setup;
+    phx_chain_prepare(&params->chain, job->joints, job->limits, job->joint_weights, &setup.chain);
+    setup.stats = params->stats;
+    const size_t begin = first * PHX_BLOCK_LANES, end = (first + count) * PHX_BLOCK_LANES;
+    backend->fabrik_job(&setup, job, begin, (end < job->count ? end : job->count) - begin);
+    return phx_accept(report);
+}
+
+phx_status phx_fabrik_solve(const phx_backend *backend, const phx_fabrik_params *params, const phx_chain_job *job, phx_report *report) {
+    return phx_fabrik_solve_range(backend, params, job, 0, phx_chain_job_block_count(job), report);
+}

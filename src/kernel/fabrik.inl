@@ -1,0 +1,616 @@
+/* FABRIK over lanes. Included by kernel/table.inl once for each width; the method is described in phalanx/fabrik.h, the scalar
+ * twin is reference/fabrik.c.
+ *
+ * Chains need different numbers of rounds, and a round waits for its square root and division. So IN_FLIGHT vectors go through a
+ * round together (the stage); when few of their lanes are still busy, these are compressed into a second set (the pool), which
+ * runs, writes out what is done, closes the gaps and is topped up. A lane's arithmetic never depends on where it is. */
+
+enum {
+    IN_FLIGHT = LANES == 16 ? 4 : LANES == 8 ? 6 : 8,
+    IN_FLIGHT_LONG = IN_FLIGHT / 2, /* above FABRIK_SHORT bones, to bound the stack */
+    FABRIK_SHORT = 32,
+    /* a row of a set holds its lanes and one vector of slack, which whole-vector stores of packed lanes run into */
+    FABRIK_FLOATS_SHORT = 4 * FABRIK_SHORT * (IN_FLIGHT + 1) * LANES,
+    FABRIK_FLOATS_LONG = 4 * PHX_CHAIN_MAX_BONES * (IN_FLIGHT_LONG + 1) * LANES,
+    FABRIK_FLOATS = FABRIK_FLOATS_SHORT > FABRIK_FLOATS_LONG ? FABRIK_FLOATS_SHORT : FABRIK_FLOATS_LONG,
+};
+
+/* rows of state of a chain in a set, besides four for each bone: the joint at its end, relative to the root, and its length */
+enum { TARGET_X, TARGET_Y, TARGET_Z, ERROR_X, ERROR_Y, ERROR_Z, ALPHA, WHOLE, COUNTS, CHAIN, FABRIK_STATES };
+
+/* COUNTS: rounds in the low half, the budget above them, and a bit for a bone without length */
+enum { COUNT_BUDGET = 16, COUNT_ROUNDS = 0xFFFF, COUNT_ZERO_LENGTH = 1 << 30, COUNT_BUDGET_MASK = 0x3FFF };
+
+typedef struct fabrik_set {
+    PHX_ALIGN_64 float joints[FABRIK_FLOATS];
+    PHX_ALIGN_64 float state[FABRIK_STATES][(IN_FLIGHT + 1) * LANES];
+    lm active[IN_FLIGHT];
+    size_t stride;   /* floats from row to row of `joints` */
+    uint32_t count;  /* pool: lanes in use */
+} fabrik_set;
+
+/* What the end of a chain needs to know of its beginning, for one vector. */
+typedef struct fabrik_case {
+    lv3 axis, delta;
+    lf aimed, stretch, weight;
+    li flags, blame;
+    lm ok, moved, still; /* usable input; joints are no longer the animated ones; budget of 0 */
+} fabrik_case;
+
+static inline float *joint_row(fabrik_set *set, uint32_t bone, uint32_t component, uint32_t vector) {
+    return set->joints + (4 * bone + component) * set->stride + vector * LANES;
+}
+static inline lv3 joint_at(fabrik_set *set, uint32_t bone, uint32_t vector) {
+    const float *row = joint_row(set, bone, 0, vector);
+    return v3(f_load(row), f_load(row + set->stride), f_load(row + 2 * set->stride));
+}
+static inline void set_joint(fabrik_set *set, uint32_t bone, uint32_t vector, lv3 at) {
+    float *row = joint_row(set, bone, 0, vector);
+    f_store(row, at.x), f_store(row + set->stride, at.y), f_store(row + 2 * set->stride, at.z);
+}
+static inline lf bone_length(fabrik_set *set, uint32_t bone, uint32_t vector) { return f_load(joint_row(set, bone, 3, vector)); }
+static inline lv3 state3(fabrik_set *set, uint32_t row, uint32_t vector) {
+    return v3(f_load(set->state[row] + vector * LANES), f_load(set->state[row + 1] + vector * LANES), f_load(set->state[row + 2] + vector * LANES));
+}
+static inline void set_state3(fabrik_set *set, uint32_t row, uint32_t vector, lv3 a) {
+    f_store(set->state[row] + vector * LANES, a.x), f_store(set->state[row + 1] + vector * LANES, a.y);
+    f_store(set->state[row + 2] + vector * LANES, a.z);
+}
+
+/* ---- starting poses: rare, out of line, for the lanes of a mask ---- */
+
+static inline lv3 sum_of_bends(fabrik_set *set, uint32_t vector, uint32_t bones, lv3 axis) {
+    lv3 sum = v3_splat(0.0f, 0.0f, 0.0f);
+    for (uint32_t i = 0; i < bones; ++i) sum = v3_add(sum, v3_reject(joint_at(set, i, vector), axis));
+    return sum;
+}
+
+/* The first usable of pole, previous bend, own bend, rest bend, spare direction; unit. */
+static inline lv3 choose_bend(const phx_chain_setup *setup, const phx_chain_blocks *blocks, size_t block, uint32_t lane, lv3 axis, lf whole, lv3 own) {
+    const lf tolerance_squared = f_splat(setup->direction_tolerance_squared), noise = f_mul(whole, f_splat(1e-5f));
+    lv3 chosen = v3_reject(spare_direction(axis), axis);
+    lm open = m_from_bits(0xFFFF);
+    if (blocks->pole) open = m_andnot(open, take_hint(open, v3_load(blocks->pole + block, lane), axis, tolerance_squared, &chosen));
+    if (blocks->bend) open = m_andnot(open, take_hint(open, v3_load(blocks->bend + block, lane), axis, tolerance_squared, &chosen));
+    const lm bent = m_and(open, f_lt(f_mul(noise, noise), v3_dot(own, own)));
+    chosen = v3_select(bent, own, chosen);
+    open = m_andnot(open, bent);
+    if (blocks->rest_bend) take_hint(open, v3_load(blocks->rest_bend + block, lane), axis, tolerance_squared, &chosen);
+    return unit_bend(chosen, axis);
+}
+
+static void lay_on_arc(fabrik_set *set, uint32_t vector, uint32_t bones, lm wanted, lf whole, lv3 axis, lf chord, lv3 bend) {
+    const lf one = f_splat(1.0f);
+    const lf inverse = f_div(one, whole);
+    const lf m = f_max(f_sub(one, f_mul(chord, inverse)), f_splat(1e-7f));
+    const lf m_squared = f_mul(m, m);
+    const lf x = f_sqrt(f_add(f_add(f_mul(m, f_splat(6.0f)), f_mul(m_squared, f_splat(1.8f))), f_mul(f_mul(m_squared, m_squared), f_splat(2.07f))));
+    const lf radius = f_div(whole, f_add(x, x));
+    lf sine_end, cosine_end, along = f_splat(0.0f);
+    f_sincos(x, &sine_end, &cosine_end);
+    for (uint32_t i = 0; i < bones; ++i) {
+        along = f_add(along, bone_length(set, i, vector));
+        const lf share = f_mul(along, inverse);
+        lf sine, cosine;
+        f_sincos(f_mul(x, f_sub(f_add(share, share), one)), &sine, &cosine);
+        const lv3 at = v3_add(v3_scale(axis, f_mul(f_add(sine_end, sine), radius)), v3_scale(bend, f_mul(f_sub(cosine, cosine_end), radius)));
+        set_joint(set, i, vector, v3_select(wanted, at, joint_at(set, i, vector)));
+    }
+}
+
+static void lay_on_triangle(fabrik_set *set, uint32_t vector, uint32_t bones, lm wanted, lf whole, lf longest, lv3 axis, lf aimed, lv3 bend) {
+    const lf zero = f_splat(0.0f), one = f_splat(1.0f), least = f_mul(whole, f_splat(1e-6f));
+    const lf others = f_sub(whole, longest), chord = f_max(aimed, least);
+    lf along = f_div(f_sub(f_add(f_mul(longest, longest), f_mul(chord, chord)), f_mul(others, others)), f_add(chord, chord));
+    along = f_min(f_max(along, f_neg(longest)), longest);
+    const lf height = f_sqrt(f_max(f_mul(f_sub(longest, along), f_add(longest, along)), zero));
+    const lv3 rise = v3_scale(bend, f_select(f_eq(bone_length(set, 0, vector), longest), height, f_neg(height)));
+    const lv3 long_side = v3_add(v3_scale(axis, along), rise);
+    const lv3 other_side = v3_scale(v3_sub(v3_scale(axis, f_sub(chord, along)), rise), f_div(one, f_max(others, least)));
+    lm open = m_from_bits(0xFFFF);
+    lv3 at = v3(zero, zero, zero);
+    for (uint32_t i = 0; i < bones; ++i) {
+        const lf length = bone_length(set, i, vector);
+        const lm is_longest = m_and(open, f_eq(length, longest));
+        open = m_andnot(open, is_longest);
+        at = v3_add(at, v3_select(is_longest, long_side, v3_scale(other_side, length)));
+        set_joint(set, i, vector, v3_select(wanted, at, joint_at(set, i, vector)));
+    }
+}
+
+static void scale_bends(const phx_chain_setup *setup, const phx_chain_blocks *blocks, size_t block, uint32_t lane, fabrik_set *set, uint32_t vector,
+                        uint32_t bones, lm wanted, lf whole, lv3 axis, lf aimed) {
+    const lf zero = f_splat(0.0f), one = f_splat(1.0f), least = f_mul(whole, f_splat(1e-6f));
+    const lf inverse = f_div(one, whole);
+    const lv3 none = v3(zero, zero, zero), tip = v3_reject(joint_at(set, bones - 1, vector), axis);
+    lf spent = zero, along = zero;
+    lv3 before = none, own = none;
+    for (uint32_t i = 0; i < bones; ++i) {
+        const lf length = bone_length(set, i, vector);
+        along = f_add(along, length);
+        const lv3 deviation = v3_sub(v3_reject(joint_at(set, i, vector), axis), v3_scale(tip, f_mul(along, inverse)));
+        const lv3 across = v3_sub(deviation, before);
+        spent = f_add(spent, f_div(v3_dot(across, across), f_max(length, least)));
+        own = v3_add(own, deviation);
+        before = deviation;
+    }
+    const lm flat = f_le(spent, least);
+    const lm flat_wanted = m_and(wanted, flat);
+    if (m_any(flat_wanted)) lay_on_arc(set, vector, bones, flat_wanted, whole, axis, aimed, choose_bend(setup, blocks, block, lane, axis, whole, own));
+    wanted = m_andnot(wanted, flat);
+    if (!m_any(wanted)) return;
+    const lf scale = f_sqrt(f_div(f_max(f_mul(f_sub(whole, aimed), f_splat(2.0f)), zero), spent));
+    along = zero, before = none;
+    lv3 at = none;
+    for (uint32_t i = 0; i < bones; ++i) {
+        const lf length = bone_length(set, i, vector);
+        const lv3 old = joint_at(set, i, vector);
+        along = f_add(along, length);
+        const lv3 deviation = v3_sub(v3_reject(old, axis), v3_scale(tip, f_mul(along, inverse)));
+        const lv3 across = v3_scale(v3_sub(deviation, before), scale);
+        const lf squared = f_mul(length, length);
+        const lf forth = f_sqrt(f_max(f_sub(squared, v3_dot(across, across)), f_mul(squared, f_splat(0.04f))));
+        at = v3_add(at, v3_add(across, v3_scale(axis, forth)));
+        before = deviation;
+        set_joint(set, i, vector, v3_select(wanted, at, old));
+    }
+}
+
+/* out of reach: along the axis; nearer than the chain can fold: the first of the longest bones along it, the others against it */
+static lv3 lay_straight(fabrik_set *set, uint32_t vector, uint32_t bones, lm straight, lm folded, lf longest, lv3 axis) {
+    const lf zero = f_splat(0.0f);
+    const lm wanted = m_or(straight, folded);
+    lm open = m_from_bits(0xFFFF);
+    lv3 at = v3(zero, zero, zero);
+    for (uint32_t i = 0; i < bones; ++i) {
+        const lf length = bone_length(set, i, vector);
+        const lm along = m_or(straight, m_and(open, f_eq(length, longest)));
+        open = m_andnot(open, along);
+        at = v3_add(at, v3_scale(axis, f_select(along, length, f_neg(length))));
+        set_joint(set, i, vector, v3_select(wanted, at, joint_at(set, i, vector)));
+    }
+    return at;
+}
+
+/* lanes of `there` whose bones do not have their lengths yet */
+static lm wrong_lengths(fabrik_set *set, uint32_t vector, uint32_t bones, lm there) {
+    lv3 before = v3_splat(0.0f, 0.0f, 0.0f);
+    lm right = there;
+    for (uint32_t i = 0; i < bones; ++i) {
+        const lv3 at = joint_at(set, i, vector), bone = v3_sub(at, before);
+        const lf length = bone_length(set, i, vector);
+        const lf wanted = f_mul(length, length);
+        right = m_and(right, f_le(f_abs(f_sub(v3_dot(bone, bone), wanted)), f_mul(wanted, f_splat(1e-6f))));
+        before = at;
+    }
+    return m_andnot(there, right);
+}
+
+/* ---- the beginning of LANES chains ---- */
+
+static inline fabrik_case fabrik_begin(const phx_chain_setup *setup, const phx_chain_blocks *blocks, size_t block, uint32_t lane, uint32_t chain,
+                                       lm valid, fabrik_set *set, uint32_t vector) {
+    const lf zero = f_splat(0.0f), one = f_splat(1.0f);
+    const uint32_t bones = blocks->joints - 1;
+    const phx_rows3 *animated = blocks->position + block * blocks->joints;
+    const phx_rows3 *source = blocks->start ? blocks->start + block * blocks->joints : animated;
+    const phx_rows1 *lengths = blocks->length ? blocks->length + block * bones : NULL;
+    const int started = blocks->start != NULL, check_far = started || lengths;
+    const lv3 root = v3_load(animated, lane), origin = v3_load(source, lane);
+    const lv3 delta = v3_sub(v3_load(blocks->target + block, lane), root);
+    const lv3 chord = v3_sub(v3_load(source + bones, lane), origin);
+    const lf squared = v3_dot(delta, delta), chord_squared = v3_dot(chord, chord);
+    const lf distance = f_sqrt(squared);
+    fabrik_case c;
+    c.delta = delta;
+
+    lv3 axis = delta;
+    const lm on_root = m_or(f_le(squared, f_mul(chord_squared, f_splat(1e-12f))), f_le(squared, f_splat(1e-30f)));
+    if (m_any(on_root)) {
+        const lm usable = f_lt(f_splat(1e-30f), chord_squared);
+        axis = v3_select(on_root, v3_select(usable, chord, v3(one, zero, zero)), axis);
+    }
+    axis = v3_scale(axis, f_div(one, v3_length(axis)));
+    c.axis = axis;
+
+    lf whole = zero, longest = zero, shortest = f_splat(1e30f), sideways = zero, farthest = zero;
+    lv3 joint = root;
+    for (uint32_t i = 0; i < bones; ++i) {
+        const lv3 next = v3_load(source + i + 1, lane), at = v3_sub(next, origin);
+        lf length;
+        if (lengths) {
+            length = f_load(lengths[i].v + lane);
+        } else {
+            const lv3 end = started ? v3_load(animated + i + 1, lane) : next;
+            length = v3_length(v3_sub(end, joint));
+            joint = end;
+        }
+        set_joint(set, i, vector, at);
+        f_store(joint_row(set, i, 3, vector), length);
+        whole = f_add(whole, length);
+        longest = f_max(length, longest);
+        shortest = f_min(length, shortest);
+        const lv3 off = v3_cross(at, axis);
+        sideways = f_add(sideways, v3_dot(off, off));
+        if (check_far) farthest = f_max(f_abs(at.x), f_max(f_abs(at.y), f_max(f_abs(at.z), farthest)));
+    }
+    const lf tolerance = f_mul(whole, f_splat(setup->tolerance)), epsilon = f_mul(whole, f_splat(0x1p-20f));
+    const lf tolerance_squared = f_mul(f_mul(tolerance, tolerance), f_splat(0.999999f));
+    li budget = i_splat((int32_t)setup->max_iterations);
+    if (blocks->budget) { /* unsigned: what looks negative is large */
+        const li own = i_load(blocks->budget[block].v + lane);
+        budget = i_select(m_or(i_gt(own, budget), i_gt(i_splat(0), own)), budget, own);
+    }
+    c.weight = blocks->weight ? f_load(blocks->weight[block].v + lane) : one;
+    c.ok = m_and(m_and(m_and(f_lt(f_splat(1e-9f), whole), f_lt(whole, f_splat(1e9f))), m_and(f_lt(distance, f_splat(1e9f)), f_le(zero, shortest))),
+                 m_and(m_and(f_lt(sideways, f_splat(1e21f)), f_lt(farthest, f_splat(1e9f))), f_eq(c.weight, c.weight)));
+    c.flags = i_select(f_le(shortest, f_mul(whole, f_splat(1e-6f))), i_splat(PHX_FLAG_ZERO_LENGTH), i_splat(0));
+    c.stretch = one;
+
+    /* what can be reached */
+    const lf nearest = f_max(f_sub(f_add(longest, longest), whole), zero);
+    lf aimed = distance;
+    lv3 target = delta;
+    if (setup->soft) {
+        const lf start = f_mul(whole, f_splat(setup->soft_start)), room = f_sub(whole, start);
+        const lm soften = f_lt(start, aimed);
+        const lf eased = f_exp2(f_mul(f_div(f_sub(start, aimed), f_max(room, f_splat(1e-30f))), f_splat(1.44269504088896f)));
+        aimed = f_select(soften, f_sub(whole, f_mul(room, eased)), aimed);
+        target = v3_select(soften, v3_scale(axis, aimed), target);
+        c.flags = i_select(soften, i_or(c.flags, i_splat(PHX_FLAG_SOFTENED)), c.flags);
+    }
+    lm straight = f_le(f_sub(whole, epsilon), aimed), folded = m_and(f_le(aimed, f_add(nearest, epsilon)), f_lt(epsilon, nearest));
+    if (setup->stretch) {
+        const lf reach = f_min(f_max(aimed, nearest), whole);
+        const lf wanted = f_min(f_max(f_div(distance, f_max(reach, f_splat(1e-30f))), one), f_splat(setup->max_stretch));
+        c.stretch = f_select(f_lt(reach, distance), wanted, one);
+        c.flags = i_select(f_lt(one, c.stretch), i_or(c.flags, i_splat(PHX_FLAG_STRETCHED)), c.flags);
+    }
+    c.aimed = aimed;
+    c.blame = i_select(f_lt(f_sub(whole, epsilon), distance), i_splat(PHX_FLAG_OUT_OF_REACH),
+                       i_select(f_lt(distance, f_sub(nearest, epsilon)), i_splat(PHX_FLAG_TOO_CLOSE), i_splat(PHX_FLAG_STALLED)));
+    lv3 error = v3_sub(joint_at(set, bones - 1, vector), target);
+    c.still = m_or(i_eq(budget, i_splat(0)), m_not(c.ok));
+    const lm open = m_andnot(valid, c.still);
+
+    lm there = setup->limited ? m_from_bits(0) : m_and(open, f_le(v3_dot(error, error), tolerance_squared));
+    if (check_far && m_any(there)) there = m_andnot(there, wrong_lengths(set, vector, bones, there));
+    c.moved = started ? open : m_andnot(open, there);
+    lm active = m_andnot(open, there);
+    li rounds = i_splat(0);
+    if (!setup->limited) {
+        straight = m_and(straight, active), folded = m_andnot(m_and(folded, active), straight);
+        const lm closed = m_or(straight, folded);
+        if (m_any(closed)) {
+            const lv3 at = lay_straight(set, vector, bones, straight, folded, longest, axis);
+            error = v3_select(closed, v3_sub(at, target), error);
+            rounds = i_select(closed, i_splat(1), rounds);
+            active = m_andnot(active, closed);
+        }
+        /* poses that rounds alone would not bring to the target */
+        const lf gap = f_sub(f_add(longest, longest), whole);
+        lm triangle = m_and(active, f_le(f_abs(gap), aimed));
+        if (bones != 2) triangle = m_and(triangle, m_and(f_le(zero, gap), f_lt(aimed, f_add(gap, f_mul(whole, f_splat(0.2f))))));
+        const lm other = m_andnot(active, triangle);
+        const lm flat = m_and(other, f_le(sideways, f_mul(f_mul(whole, whole), f_splat((float)bones * 6e-4f))));
+        const lm near_reach = m_and(other, f_lt(f_mul(whole, f_splat(0.9f)), aimed));
+        const lm prepared = m_or(triangle, m_or(flat, near_reach));
+        if (m_any(prepared)) {
+            const lm bend_wanted = m_or(triangle, flat);
+            if (m_any(bend_wanted)) {
+                const lv3 bend = choose_bend(setup, blocks, block, lane, axis, whole, sum_of_bends(set, vector, bones, axis));
+                if (m_any(triangle)) lay_on_triangle(set, vector, bones, triangle, whole, longest, axis, aimed, bend);
+                if (m_any(flat)) lay_on_arc(set, vector, bones, flat, whole, axis, aimed, bend);
+            }
+            if (m_any(near_reach)) scale_bends(setup, blocks, block, lane, set, vector, bones, near_reach, whole, axis, aimed);
+            error = v3_select(prepared, v3_sub(joint_at(set, bones - 1, vector), target), error);
+        }
+    }
+    if (!m_all(c.ok)) {
+        const li bad = i_select(f_le(whole, f_splat(1e-9f)), i_splat(PHX_FLAG_BAD_INPUT | PHX_FLAG_ZERO_LENGTH), i_splat(PHX_FLAG_BAD_INPUT));
+        c.flags = i_select(c.ok, c.flags, bad), c.blame = i_select(c.ok, c.blame, i_splat(0));
+        c.stretch = f_select(c.ok, c.stretch, one);
+    }
+    const li zero_length = i_select(i_eq(i_and(c.flags, i_splat(PHX_FLAG_ZERO_LENGTH)), i_splat(0)), i_splat(0), i_splat(COUNT_ZERO_LENGTH));
+    set_state3(set, TARGET_X, vector, target), set_state3(set, ERROR_X, vector, error);
+    f_store(set->state[ALPHA] + vector * LANES, zero);
+    f_store(set->state[WHOLE] + vector * LANES, whole);
+    i_store(set->state[COUNTS] + vector * LANES, i_or(i_or(rounds, i_shl(budget, COUNT_BUDGET)), zero_length));
+    PHX_ALIGN_64 int32_t ids[LANES];
+    for (uint32_t k = 0; k < LANES; ++k) ids[k] = (int32_t)(chain + k);
+    i_store(set->state[CHAIN] + vector * LANES, i_load(ids));
+    set->active[vector] = active;
+    return c;
+}
+
+/* ---- rounds ---- */
+
+static inline lv3 target_direction(lv3 target) {
+    const lf squared = v3_dot(target, target);
+    const lm none = f_le(squared, f_splat(1e-30f));
+    const lv3 unit = v3_scale(target, f_div(f_splat(1.0f), f_sqrt(squared)));
+    return v3_select(none, v3_splat(1.0f, 0.0f, 0.0f), unit);
+}
+
+/* A step whose two joints coincide takes the direction of the step before it, the first one that of the target. */
+static lv3 lost_direction(lm lost, lv3 d, lv3 last, lf tiny_squared, lv3 target, float sign) {
+    const lm usable = f_lt(tiny_squared, v3_dot(last, last));
+    return v3_select(lost, v3_select(usable, last, v3_scale(target_direction(target), f_splat(sign))), d);
+}
+
+static void start_again(fabrik_set *set, uint32_t vector, uint32_t bones, lm wanted) {
+    const lv3 target = state3(set, TARGET_X, vector), axis = target_direction(target);
+    const lf whole = f_load(set->state[WHOLE] + vector * LANES), noise = f_mul(whole, f_splat(1e-5f));
+    lv3 own = sum_of_bends(set, vector, bones, axis);
+    own = v3_select(f_lt(f_mul(noise, noise), v3_dot(own, own)), own, v3_reject(spare_direction(axis), axis));
+    lay_on_arc(set, vector, bones, wanted, whole, axis, v3_length(target), unit_bend(own, axis));
+    const lv3 error = v3_sub(joint_at(set, bones - 1, vector), target);
+    set_state3(set, ERROR_X, vector, v3_select(wanted, error, state3(set, ERROR_X, vector)));
+    float *alpha = set->state[ALPHA] + vector * LANES;
+    f_store(alpha, f_select(wanted, f_splat(0.0f), f_load(alpha)));
+}
+
+/* the end of a round for one vector: the error, Aitken's aim for the next round, who is done */
+static inline void end_of_round(const phx_chain_setup *setup, fabrik_set *set, uint32_t v, uint32_t bones, lv3 tip) {
+    const lf zero = f_splat(0.0f), one = f_splat(1.0f), most = f_splat(8.0f);
+    const lm active = set->active[v];
+    const lv3 before = state3(set, ERROR_X, v), error = v3_sub(tip, state3(set, TARGET_X, v));
+    const lf squared = v3_dot(error, error), whole = f_load(set->state[WHOLE] + v * LANES);
+    const lf ratio = f_div(v3_dot(error, before), v3_dot(before, before));
+    const lf gap = f_sub(one, ratio);
+    const lf alpha = f_min(f_max(f_div(f_add(ratio, f_load(set->state[ALPHA] + v * LANES)), gap), zero), most);
+    f_store(set->state[ALPHA] + v * LANES, f_select(f_le(gap, f_splat(1e-3f)), most, alpha));
+    set_state3(set, ERROR_X, v, v3_select(active, error, before));
+    li counts = i_load(set->state[COUNTS] + v * LANES);
+    counts = i_select(active, i_add(counts, i_splat(1)), counts);
+    i_store(set->state[COUNTS] + v * LANES, counts);
+    const li rounds = i_and(counts, i_splat(COUNT_ROUNDS)), budget = i_and(i_shr(counts, COUNT_BUDGET), i_splat(COUNT_BUDGET_MASK));
+    const lf tolerance = f_mul(whole, f_splat(setup->tolerance));
+    const lm done = m_or(f_le(squared, f_mul(f_mul(tolerance, tolerance), f_splat(0.999999f))), m_not(i_gt(budget, rounds)));
+    set->active[v] = m_andnot(active, done);
+    const lm eighth = m_and(set->active[v], i_eq(rounds, i_splat(8)));
+    if (m_any(eighth)) {
+        const lm again = m_and(eighth, f_lt(f_mul(f_mul(whole, whole), f_splat(1e-6f)), squared));
+        if (m_any(again)) start_again(set, v, bones, again);
+    }
+}
+
+static inline lf tiny_squared(fabrik_set *set, uint32_t v) {
+    const lf whole = f_load(set->state[WHOLE] + v * LANES);
+    return f_mul(f_mul(whole, whole), f_splat(1e-16f));
+}
+
+/* One backward and one forward pass of `vectors` vectors at once; returns how many lanes are still active. */
+static inline uint32_t fabrik_round(const phx_chain_setup *setup, fabrik_set *set, const uint32_t bones, const uint32_t vectors) {
+    const size_t stride = set->stride;
+    const lf zero = f_splat(0.0f);
+    lv3 q[IN_FLIGHT];
+    PHX_ALIGN_64 float aims[3][IN_FLIGHT * LANES], tiny[IN_FLIGHT * LANES];
+    for (uint32_t v = 0; v < vectors; ++v) {
+        q[v] = v3_sub(state3(set, TARGET_X, v), v3_scale(state3(set, ERROR_X, v), f_load(set->state[ALPHA] + v * LANES)));
+        f_store(aims[0] + v * LANES, q[v].x), f_store(aims[1] + v * LANES, q[v].y), f_store(aims[2] + v * LANES, q[v].z);
+        f_store(tiny + v * LANES, tiny_squared(set, v));
+    }
+    for (uint32_t i = bones - 1; i >= 1; --i) {
+        float *row = joint_row(set, i - 1, 0, 0);
+        const float *length = joint_row(set, i, 3, 0);
+#pragma GCC unroll 8
+        for (uint32_t v = 0; v < vectors; ++v, row += LANES, length += LANES) {
+            const lv3 old = v3(f_load(row), f_load(row + stride), f_load(row + 2 * stride));
+            lv3 d = v3_sub(old, q[v]);
+            lf squared = v3_dot(d, d);
+            lm lost = f_le(squared, f_load(tiny + v * LANES));
+            if (__builtin_expect(m_any(lost), 0) && m_any(lost = m_and(lost, set->active[v]))) {
+                const lv3 before = i + 1 == bones ? q[v]
+                                   : i + 2 == bones ? v3(f_load(aims[0] + v * LANES), f_load(aims[1] + v * LANES), f_load(aims[2] + v * LANES))
+                                                    : joint_at(set, i + 1, v);
+                d = lost_direction(lost, d, v3_sub(q[v], before), f_load(tiny + v * LANES), state3(set, TARGET_X, v), -1.0f);
+                squared = v3_dot(d, d);
+            }
+            const lv3 next = v3_add(q[v], v3_scale(d, f_div(f_load(length), f_sqrt(squared))));
+            q[v] = v3_select(set->active[v], next, old);
+            f_store(row, q[v].x), f_store(row + stride, q[v].y), f_store(row + 2 * stride, q[v].z);
+        }
+    }
+    for (uint32_t v = 0; v < vectors; ++v) q[v] = v3(zero, zero, zero);
+    for (uint32_t i = 0; i < bones; ++i) {
+        float *row = joint_row(set, i, 0, 0);
+        const int last = i + 1 == bones;
+#pragma GCC unroll 8
+        for (uint32_t v = 0; v < vectors; ++v, row += LANES) {
+            const lv3 old = v3(f_load(row), f_load(row + stride), f_load(row + 2 * stride));
+            const lv3 goal = last ? v3(f_load(aims[0] + v * LANES), f_load(aims[1] + v * LANES), f_load(aims[2] + v * LANES)) : old;
+            lv3 d = v3_sub(goal, q[v]);
+            lf squared = v3_dot(d, d);
+            lm lost = f_le(squared, f_load(tiny + v * LANES));
+            if (__builtin_expect(m_any(lost), 0) && m_any(lost = m_and(lost, set->active[v]))) {
+                const lv3 before = i < 2 ? v3(zero, zero, zero) : joint_at(set, i - 2, v);
+                d = lost_direction(lost, d, v3_sub(q[v], before), f_load(tiny + v * LANES), state3(set, TARGET_X, v), 1.0f);
+                squared = v3_dot(d, d);
+            }
+            const lv3 next = v3_add(q[v], v3_scale(d, f_div(f_load(row + 3 * stride), f_sqrt(squared))));
+            q[v] = v3_select(set->active[v], next, old);
+            f_store(row, q[v].x), f_store(row + stride, q[v].y), f_store(row + 2 * stride, q[v].z);
+        }
+    }
+    uint32_t busy = 0;
+    for (uint32_t v = 0; v < vectors; ++v) {
+        end_of_round(setup, set, v, bones, q[v]);
+        busy += (uint32_t)__builtin_popcount(m_bits(set->active[v]));
+    }
+    return busy;
+}
+
+/* ---- the end of chains ---- */
+
+static inline void write_results(const phx_chain_setup *setup, const phx_chain_blocks *blocks, size_t block, uint32_t lane, const fabrik_case *c,
+                                 lv3 miss, lf whole, li counts) {
+    const lf residual = f_min(v3_length(miss), f_splat(3.402823466e+38f));
+    const lm reached = m_and(c->ok, f_le(residual, f_mul(whole, f_splat(setup->tolerance))));
+    if (blocks->residual) f_store(blocks->residual[block].v + lane, residual);
+    if (blocks->iterations) i_store(blocks->iterations[block].v + lane, i_and(counts, i_splat(COUNT_ROUNDS)));
+    if (blocks->flags) i_store(blocks->flags[block].v + lane, i_or(c->flags, i_select(reached, i_splat(PHX_FLAG_REACHED), c->blame)));
+    if (blocks->stretch) f_store(blocks->stretch[block].v + lane, f_select(c->moved, c->stretch, f_splat(1.0f)));
+}
+
+/* Positions and results of LANES chains; those that the pool goes on with are written once more by it. */
+static inline void fabrik_end(const phx_chain_setup *setup, const phx_chain_blocks *blocks, size_t block, uint32_t lane, fabrik_set *set,
+                              uint32_t vector, const fabrik_case *c) {
+    const uint32_t bones = blocks->joints - 1;
+    const phx_rows3 *animated = blocks->position + block * blocks->joints;
+    phx_rows3 *solved = (blocks->solved ? blocks->solved : blocks->position) + block * blocks->joints;
+    const lv3 root = v3_load(animated, lane), animated_tip = v3_load(animated + bones, lane);
+    const lv3 tip = v3_select(c->moved, joint_at(set, bones - 1, vector), v3_sub(animated_tip, root));
+    write_results(setup, blocks, block, lane, c, v3_sub(tip, c->delta), f_load(set->state[WHOLE] + vector * LANES),
+                  i_load(set->state[COUNTS] + vector * LANES));
+    if (blocks->solved) v3_store(solved, lane, root);
+    if (m_all(c->moved)) {
+        for (uint32_t i = 0; i < bones; ++i) v3_store(solved + i + 1, lane, v3_add(root, joint_at(set, i, vector)));
+    } else {
+        for (uint32_t i = 0; i < bones; ++i)
+            v3_store(solved + i + 1, lane, v3_select(c->moved, v3_add(root, joint_at(set, i, vector)), v3_load(animated + i + 1, lane)));
+    }
+}
+
+/* ---- the pool ---- */
+
+/* The active lanes of one set side by side behind the `count` lanes of another, or of the same one. */
+static inline void fabrik_move(fabrik_set *to, fabrik_set *from, const uint32_t bones, const uint32_t vectors) {
+    uint32_t count = to == from ? 0 : to->count;
+    for (uint32_t v = 0; v < vectors; ++v) {
+        const uint32_t lanes = (uint32_t)__builtin_popcount(m_bits(from->active[v]));
+        if (lanes == 0) continue;
+        const lp plan = m_packing(from->active[v]);
+        const float *source = from->joints + v * LANES;
+        float *target = to->joints + count;
+        for (uint32_t row = 0; row < 4 * bones; ++row, source += from->stride, target += to->stride) f_store_any(target, f_pack(plan, f_load(source)));
+        for (uint32_t row = 0; row < FABRIK_STATES; ++row) f_store_any(to->state[row] + count, f_pack(plan, f_load(from->state[row] + v * LANES)));
+        count += lanes;
+    }
+    to->count = count;
+}
+
+/* lanes [count, all) of no chain: zeros, inactive */
+static inline void fabrik_activate(fabrik_set *set, uint32_t vectors) {
+    for (uint32_t v = 0; v < vectors; ++v) {
+        const uint32_t first = v * LANES;
+        set->active[v] = m_from_bits(set->count >= first + LANES ? 0xFFFFu : set->count <= first ? 0u : (1u << (set->count - first)) - 1u);
+    }
+}
+static void fabrik_clear_rest(fabrik_set *set, uint32_t bones, uint32_t lanes) {
+    for (uint32_t row = 0; row < 4 * bones; ++row)
+        for (uint32_t k = set->count; k < lanes; ++k) set->joints[row * set->stride + k] = 0.0f;
+    for (uint32_t row = 0; row < FABRIK_STATES; ++row)
+        for (uint32_t k = set->count; k < lanes; ++k) set->state[row][k] = 0.0f;
+}
+
+/* Writes a finished lane of the pool where its chain belongs. */
+static inline void fabrik_retire(const phx_chain_setup *setup, const phx_chain_blocks *blocks, fabrik_set *pool, uint32_t k) {
+    const uint32_t bones = blocks->joints - 1;
+    uint32_t chain, counts;
+    memcpy(&chain, pool->state[CHAIN] + k, 4), memcpy(&counts, pool->state[COUNTS] + k, 4);
+    const size_t block = chain / PHX_BLOCK_LANES, lane = chain % PHX_BLOCK_LANES;
+    const phx_rows3 *root = blocks->position + block * blocks->joints;
+    phx_rows3 *out = (blocks->solved ? blocks->solved : blocks->position) + block * blocks->joints + 1;
+    const float x = root->x[lane], y = root->y[lane], z = root->z[lane];
+    const float *row = pool->joints + k;
+    for (uint32_t i = 0; i < bones; ++i, row += 4 * pool->stride) {
+        out[i].x[lane] = x + row[0];
+        out[i].y[lane] = y + row[pool->stride];
+        out[i].z[lane] = z + row[2 * pool->stride];
+    }
+    const float ex = pool->state[ERROR_X][k], ey = pool->state[ERROR_Y][k], ez = pool->state[ERROR_Z][k];
+    const float residual = sqrtf((ex * ex + ey * ey) + ez * ez);
+    if (blocks->residual) blocks->residual[block].v[lane] = residual;
+    if (blocks->iterations) blocks->iterations[block].v[lane] = counts & COUNT_ROUNDS;
+    if (blocks->flags)
+        blocks->flags[block].v[lane] = (residual <= pool->state[WHOLE][k] * setup->tolerance ? PHX_FLAG_REACHED : PHX_FLAG_STALLED) |
+                                       (counts & COUNT_ZERO_LENGTH ? PHX_FLAG_ZERO_LENGTH : 0u);
+}
+
+/* Runs the pool until at most `wanted` lanes are left in it. */
+static inline void fabrik_drain(const phx_chain_setup *setup, const phx_chain_blocks *blocks, fabrik_set *pool, uint32_t wanted, phx_fabrik_stats *stats,
+                                const uint32_t vectors) {
+    const uint32_t bones = blocks->joints - 1;
+    if (pool->count <= wanted) return;
+    fabrik_activate(pool, vectors);
+    if (pool->count < vectors * LANES) fabrik_clear_rest(pool, bones, vectors * LANES);
+    while (pool->count > wanted) {
+        const uint32_t enough = wanted < pool->count / 2 ? wanted : pool->count / 2;
+        uint32_t busy;
+        do {
+            uint32_t lanes = 0;
+            for (uint32_t v = 0; v < vectors; ++v) lanes += (uint32_t)__builtin_popcount(m_bits(pool->active[v]));
+            busy = fabrik_round(setup, pool, bones, vectors);
+            stats->busy += lanes, stats->total += vectors * LANES;
+        } while (busy > enough);
+        for (uint32_t v = 0; v < vectors; ++v) {
+            const uint32_t in_use = pool->count <= v * LANES ? 0 : pool->count - v * LANES;
+            uint32_t done = ~m_bits(pool->active[v]) & (in_use >= LANES ? (1u << (LANES - 1) << 1) - 1u : (1u << in_use) - 1u);
+            for (; done; done &= done - 1) fabrik_retire(setup, blocks, pool, v * LANES + (uint32_t)__builtin_ctz(done));
+        }
+        fabrik_move(pool, pool, bones, vectors);
+        fabrik_activate(pool, vectors);
+    }
+}
+
+/* Chains whose answer is positions alone: staged and pooled. */
+static inline void fabrik_plain(const phx_fabrik_setup *setup, const phx_chain_blocks *blocks, size_t chains, const uint32_t vectors) {
+    const uint32_t bones = blocks->joints - 1, width = vectors * LANES;
+    fabrik_set stage, pool;
+    fabrik_case cases[IN_FLIGHT];
+    phx_fabrik_stats stats = {0, 0};
+    stage.stride = pool.stride = (vectors + 1) * LANES;
+    stage.count = pool.count = 0;
+    const int pooled = chains >= 3 * width;
+    for (size_t first = 0; first < chains; first += width) {
+        uint32_t busy = 0;
+        for (uint32_t v = 0; v < vectors; ++v) {
+            const size_t chain = first + v * LANES;
+            if (chain < chains) {
+                const uint32_t valid = chains - chain >= LANES ? 0xFFFFu : (1u << (chains - chain)) - 1u;
+                cases[v] = fabrik_begin(&setup->chain, blocks, chain / PHX_BLOCK_LANES, (uint32_t)(chain % PHX_BLOCK_LANES), (uint32_t)chain,
+                                        m_from_bits(valid), &stage, v);
+                busy += (uint32_t)__builtin_popcount(m_bits(stage.active[v]));
+            } else {
+                stage.active[v] = m_from_bits(0);
+                for (uint32_t row = 0; row < 4 * bones; ++row) f_store(stage.joints + row * stage.stride + v * LANES, f_splat(0.0f));
+                for (uint32_t row = 0; row < FABRIK_STATES; ++row) f_store(stage.state[row] + v * LANES, f_splat(0.0f));
+            }
+        }
+        const uint32_t enough = pooled ? width / 4 : 0;
+        while (busy > enough) {
+            stats.busy += busy, stats.total += width;
+            busy = fabrik_round(&setup->chain, &stage, bones, vectors);
+        }
+        for (uint32_t v = 0; v < vectors; ++v) {
+            const size_t chain = first + v * LANES;
+            if (chain < chains) fabrik_end(&setup->chain, blocks, chain / PHX_BLOCK_LANES, (uint32_t)(chain % PHX_BLOCK_LANES), &stage, v, &cases[v]);
+        }
+        if (busy) {
+            fabrik_drain(&setup->chain, blocks, &pool, width - busy, &stats, vectors);
+            fabrik_move(&pool, &stage, bones, vectors);
+        }
+    }
+    fabrik_drain(&setup->chain, blocks, &pool, 0, &stats, vectors);
+    if (setup->stats) setup->stats->busy += stats.busy, setup->stats->total += stats.total;
+}
+
+static void fabrik_chains(const void *any, const phx_chain_blocks *blocks, size_t chains) {
+    const phx_fabrik_setup *setup = any;
+    if (blocks->joints - 1 <= FABRIK_SHORT) fabrik_plain(setup, blocks, chains, IN_FLIGHT);
+    else fabrik_plain(setup, blocks, chains, IN_FLIGHT_LONG);
+}
+
+static void fabrik_blocks(const phx_fabrik_setup *setup, const phx_chain_blocks *blocks, size_t first, size_t count) {
+    const size_t most = (size_t)1 << 24; /* chains are numbered in 32 bits */
+    for (size_t done = 0; done < count; done += most) {
+        const size_t n = count - done < most ? count - done : most;
+        const phx_chain_blocks part = chain_blocks_at(blocks, first + done, n);
+        fabrik_chains(setup, &part, n * PHX_BLOCK_LANES);
+    }
+}
+
+static void fabrik_job(const phx_fabrik_setup *setup, const phx_chain_job *job, size_t first, size_t count) {
+    chain_job_run(setup, job, first, count, fabrik_chains);
+}

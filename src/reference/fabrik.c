@@ -1,0 +1,507 @@
+/* FABRIK in scalar C, one chain at a time: the twin of kernel/fabrik.inl, in the same order of operations. */
+#include "chain.h"
+#include "limit.h"
+#include "reference.h"
+
+/* One chain on its way; joint i + 1, relative to the root, is at[i], and bone i has length[i]. */
+typedef struct limb {
+    uint32_t bones;
+    phx_vec3 at[PHX_CHAIN_MAX_BONES];
+    float length[PHX_CHAIN_MAX_BONES];
+    phx_vec3 delta;         /* from the root to the caller's target */
+    phx_vec3 target;        /* from the root to what is solved for: softened, not stretched */
+    phx_vec3 axis;          /* unit, from the root to the target */
+    phx_vec3 error;         /* tip - target after the last round */
+    float whole;            /* sum of the lengths */
+    float aimed;            /* |target| */
+    float tolerance_squared, tiny_squared;
+    float stretch;
+    uint32_t budget, rounds;
+    uint32_t flags, blame;  /* blame: what to say if the tolerance is not met */
+    int moved;              /* joints are no longer the animated ones */
+    int active;             /* rounds are needed */
+    int ok;
+} limb;
+
+/* X if |axis.x| <= |axis.y|, else Y */
+static phx_vec3 spare_direction(phx_vec3 axis) {
+    return fabsf(axis.x) <= fabsf(axis.y) ? vec3(1.0f, 0.0f, 0.0f) : vec3(0.0f, 1.0f, 0.0f);
+}
+
+/* how far the joints stand off the axis, all together */
+static phx_vec3 sum_of_bends(const limb *limb, phx_vec3 axis) {
+    phx_vec3 sum = vec3(0.0f, 0.0f, 0.0f);
+    for (uint32_t i = 0; i < limb->bones; ++i) sum = add3(sum, reject3(limb->at[i], axis));
+    return sum;
+}
+
+/* `hint` less its part along the axis, where enough remains */
+static int take_hint(phx_vec3 hint, phx_vec3 axis, float tolerance_squared, phx_vec3 *chosen) {
+    const phx_vec3 rest = reject3(hint, axis);
+    if (!(dot3(hint, hint) * tolerance_squared < dot3(rest, rest))) return 0;
+    *chosen = rest;
+    return 1;
+}
+
+static phx_vec3 unit_bend(phx_vec3 bend, phx_vec3 axis) { return reject3(scale3(bend, 1.0f / length3(bend)), axis); }
+
+/* The first usable of pole, previous bend, own bend (given as a sum of deviations from the axis), rest bend, spare direction; unit. */
+static phx_vec3 choose_bend(const phx_chain_setup *setup, const phx_reference_chain *chain, const limb *limb, phx_vec3 own) {
+    const float tolerance_squared = setup->direction_tolerance_squared;
+    const float noise = limb->whole * 1e-5f;
+    phx_vec3 chosen;
+    if (!take_hint(chain->pole, limb->axis, tolerance_squared, &chosen) && !take_hint(chain->bend, limb->axis, tolerance_squared, &chosen)) {
+        if (noise * noise < dot3(own, own)) chosen = own;
+        else if (!take_hint(chain->rest_bend, limb->axis, tolerance_squared, &chosen)) chosen = reject3(spare_direction(limb->axis), limb->axis);
+    }
+    return unit_bend(chosen, limb->axis);
+}
+
+/* The joints on a circular arc over the chord to the target, at their shares of the length. Half the arc's angle x solves
+ * sin x / x = chord / length; with m = 1 - chord / length, x^2 = 6 m + 1.8 m^2 + 2.07 m^4 (series, fitted at x = pi). */
+static void lay_on_arc(limb *limb, phx_vec3 axis, float chord, phx_vec3 bend) {
+    const float inverse = 1.0f / limb->whole;
+    const float m = max1(1.0f - chord * inverse, 1e-7f);
+    const float m_squared = m * m;
+    const float x = sqrtf(m * 6.0f + m_squared * 1.8f + m_squared * m_squared * 2.07f);
+    const float radius = limb->whole / (x + x);
+    float sine_end, cosine_end, along = 0.0f;
+    sincos1(x, &sine_end, &cosine_end);
+    for (uint32_t i = 0; i < limb->bones; ++i) {
+        along = along + limb->length[i];
+        const float share = along * inverse;
+        float sine, cosine;
+        sincos1(x * ((share + share) - 1.0f), &sine, &cosine);
+        limb->at[i] = add3(scale3(axis, (sine_end + sine) * radius), scale3(bend, (cosine - cosine_end) * radius));
+    }
+}
+
+/* The longest bone and all others, these parallel, are the two sides of a triangle over the chord: exact for two bones, and
+ * near the dead zone of a longest bone the only shape there is. The bones before the longest bend as `bend` says. */
+static void lay_on_triangle(limb *limb, float longest, phx_vec3 bend) {
+    const float others = limb->whole - longest, chord = max1(limb->aimed, limb->whole * 1e-6f);
+    float along = (longest * longest + chord * chord - others * others) / (chord + chord);
+    along = min1(max1(along, -longest), longest);
+    const float height = sqrtf(max1((longest - along) * (longest + along), 0.0f));
+    const phx_vec3 rise = scale3(bend, limb->length[0] == longest ? height : -height);
+    const phx_vec3 long_side = add3(scale3(limb->axis, along), rise);
+    const phx_vec3 other_side = scale3(sub3(scale3(limb->axis, chord - along), rise), 1.0f / max1(others, limb->whole * 1e-6f));
+    int turned = 0;
+    phx_vec3 at = vec3(0.0f, 0.0f, 0.0f);
+    for (uint32_t i = 0; i < limb->bones; ++i) {
+        const int is_longest = !turned && limb->length[i] == longest;
+        turned |= is_longest;
+        at = add3(at, is_longest ? long_side : scale3(other_side, limb->length[i]));
+        limb->at[i] = at;
+    }
+}
+
+/* Near full reach the bends are small and only their size is wrong: bone i, with the part w_i across the axis, spends about
+ * k^2 w_i^2 / (2 l_i) of the length for bends scaled by k, so k^2 = 2 (whole - aimed) / sum of w_i^2 / l_i. */
+static void scale_bends(const phx_chain_setup *setup, const phx_reference_chain *chain, limb *limb) {
+    const float inverse = 1.0f / limb->whole;
+    const phx_vec3 tip = reject3(limb->at[limb->bones - 1], limb->axis);
+    float spent = 0.0f, along = 0.0f;
+    phx_vec3 before = vec3(0.0f, 0.0f, 0.0f), own = before;
+    for (uint32_t i = 0; i < limb->bones; ++i) {
+        along = along + limb->length[i];
+        const phx_vec3 deviation = sub3(reject3(limb->at[i], limb->axis), scale3(tip, along * inverse));
+        const phx_vec3 across = sub3(deviation, before);
+        spent = spent + dot3(across, across) / max1(limb->length[i], limb->whole * 1e-6f);
+        own = add3(own, deviation);
+        before = deviation;
+    }
+    if (spent <= limb->whole * 1e-6f) {
+        lay_on_arc(limb, limb->axis, limb->aimed, choose_bend(setup, chain, limb, own));
+        return;
+    }
+    const float scale = sqrtf(max1((limb->whole - limb->aimed) * 2.0f, 0.0f) / spent);
+    along = 0.0f;
+    before = vec3(0.0f, 0.0f, 0.0f);
+    phx_vec3 at = before;
+    for (uint32_t i = 0; i < limb->bones; ++i) {
+        along = along + limb->length[i];
+        const phx_vec3 deviation = sub3(reject3(limb->at[i], limb->axis), scale3(tip, along * inverse));
+        const phx_vec3 across = scale3(sub3(deviation, before), scale);
+        const float squared = limb->length[i] * limb->length[i];
+        const float forth = sqrtf(max1(squared - dot3(across, across), squared * 0.04f));
+        at = add3(at, add3(across, scale3(limb->axis, forth)));
+        before = deviation;
+        limb->at[i] = at;
+    }
+}
+
+/* Reads the chain, decides what can be decided without a round, prepares the rest. */
+static void begin(const phx_chain_setup *setup, const phx_reference_chain *chain, limb *limb) {
+    const uint32_t bones = chain->joints - 1;
+    const phx_vec3 *source = chain->has_start ? chain->start : chain->position;
+    const phx_vec3 zero = vec3(0.0f, 0.0f, 0.0f);
+    const phx_vec3 delta = sub3(chain->target, chain->position[0]);
+    const phx_vec3 chord = sub3(source[bones], source[0]);
+    const float squared = dot3(delta, delta), chord_squared = dot3(chord, chord);
+    const float distance = sqrtf(squared);
+    limb->bones = bones;
+    limb->delta = delta;
+
+    phx_vec3 axis = delta;
+    if (squared <= chord_squared * 1e-12f || squared <= 1e-30f) axis = 1e-30f < chord_squared ? chord : vec3(1.0f, 0.0f, 0.0f);
+    axis = scale3(axis, 1.0f / length3(axis));
+    limb->axis = axis;
+
+    float whole = 0.0f, longest = 0.0f, shortest = 1e30f, sideways = 0.0f, farthest = 0.0f;
+    for (uint32_t i = 0; i < bones; ++i) {
+        const phx_vec3 at = sub3(source[i + 1], source[0]);
+        const float length = chain->has_length ? chain->length[i] : length3(sub3(chain->position[i + 1], chain->position[i]));
+        limb->at[i] = at;
+        limb->length[i] = length;
+        whole = whole + length;
+        longest = max1(length, longest);
+        shortest = min1(length, shortest);
+        const phx_vec3 off = cross3(at, axis);
+        sideways = sideways + dot3(off, off);
+        if (chain->has_start || chain->has_length) farthest = max1(fabsf(at.x), max1(fabsf(at.y), max1(fabsf(at.z), farthest)));
+    }
+    limb->whole = whole;
+    const float tolerance = whole * setup->tolerance, epsilon = whole * 0x1p-20f;
+    limb->tolerance_squared = tolerance * tolerance * 0.999999f;
+    limb->tiny_squared = whole * whole * 1e-16f;
+    const uint32_t budget = chain->budget < setup->max_iterations ? chain->budget : setup->max_iterations;
+    limb->budget = budget;
+    limb->rounds = 0;
+    limb->stretch = 1.0f;
+    limb->ok = 1e-9f < whole && whole < 1e9f && distance < 1e9f && 0.0f <= shortest && sideways < 1e21f && farthest < 1e9f &&
+               chain->weight == chain->weight;
+    limb->moved = limb->active = 0;
+    limb->flags = 0;
+    if (!limb->ok) {
+        limb->flags = whole <= 1e-9f ? PHX_FLAG_BAD_INPUT | PHX_FLAG_ZERO_LENGTH : PHX_FLAG_BAD_INPUT;
+        limb->blame = 0;
+        limb->error = sub3(sub3(chain->position[bones], chain->position[0]), delta);
+        return;
+    }
+    if (shortest <= whole * 1e-6f) limb->flags |= PHX_FLAG_ZERO_LENGTH;
+
+    /* what can be reached: soft reach, the longest bone's dead zone, full length, stretch */
+    const float nearest = max1((longest + longest) - whole, 0.0f);
+    float aimed = distance;
+    phx_vec3 target = delta;
+    if (setup->soft) {
+        const float start = whole * setup->soft_start, room = whole - start;
+        if (start < aimed) {
+            const float eased = exp2_1((start - aimed) / max1(room, 1e-30f) * 1.44269504088896f);
+            aimed = whole - room * eased;
+            target = scale3(axis, aimed);
+            limb->flags |= PHX_FLAG_SOFTENED;
+        }
+    }
+    const int straight = whole - epsilon <= aimed, folded = aimed <= nearest + epsilon && epsilon < nearest;
+    if (setup->stretch) {
+        const float reach = min1(max1(aimed, nearest), whole);
+        if (reach < distance) {
+            limb->stretch = min1(max1(distance / max1(reach, 1e-30f), 1.0f), setup->max_stretch);
+            if (1.0f < limb->stretch) limb->flags |= PHX_FLAG_STRETCHED;
+        }
+    }
+    limb->target = target;
+    limb->aimed = aimed;
+    limb->blame = whole - epsilon < distance ? PHX_FLAG_OUT_OF_REACH : distance < nearest - epsilon ? PHX_FLAG_TOO_CLOSE : PHX_FLAG_STALLED;
+    limb->error = sub3(limb->at[bones - 1], target);
+    if (budget == 0) return;
+
+    /* there already, unless the bones have the wrong lengths */
+    int there = !setup->limited && dot3(limb->error, limb->error) <= limb->tolerance_squared;
+    if (there && (chain->has_start || chain->has_length)) {
+        phx_vec3 before = zero;
+        for (uint32_t i = 0; i < bones; ++i) {
+            const phx_vec3 bone = sub3(limb->at[i], before);
+            const float wanted = limb->length[i] * limb->length[i];
+            if (!(fabsf(dot3(bone, bone) - wanted) <= wanted * 1e-6f)) there = 0;
+            before = limb->at[i];
+        }
+    }
+    limb->moved = !there || chain->has_start;
+    if (there) return;
+
+    if ((straight || folded) && !setup->limited) {
+        int turned = 0; /* folded: the first of the longest bones points along the axis, the others against it */
+        phx_vec3 at = zero;
+        for (uint32_t i = 0; i < bones; ++i) {
+            const int along = straight || (!turned && limb->length[i] == longest);
+            turned |= along;
+            at = add3(at, scale3(axis, along ? limb->length[i] : -limb->length[i]));
+            limb->at[i] = at;
+        }
+        limb->rounds = 1;
+        limb->error = sub3(at, target);
+        return;
+    }
+    limb->active = 1;
+    if (setup->limited) return;
+    const float gap = (longest + longest) - whole;
+    const int triangle = fabsf(gap) <= aimed && (bones == 2 || (0.0f <= gap && aimed < gap + whole * 0.2f));
+    if (triangle) {
+        lay_on_triangle(limb, longest, choose_bend(setup, chain, limb, sum_of_bends(limb, axis)));
+    } else {
+        if (sideways <= whole * whole * ((float)bones * 6e-4f)) lay_on_arc(limb, axis, aimed, choose_bend(setup, chain, limb, sum_of_bends(limb, axis)));
+        if (whole * 0.9f < aimed) scale_bends(setup, chain, limb);
+    }
+    limb->error = sub3(limb->at[bones - 1], target);
+}
+
+/* Direction of the target as the rare cases of a round see it; X where it is on the root. */
+static phx_vec3 target_direction(const limb *limb) {
+    const float squared = dot3(limb->target, limb->target);
+    return squared <= 1e-30f ? vec3(1.0f, 0.0f, 0.0f) : scale3(limb->target, 1.0f / sqrtf(squared));
+}
+
+/* A step whose two joints coincide takes the direction of the step before it, the first one that of the target. */
+static phx_vec3 lost_direction(const limb *limb, phx_vec3 last, float sign) {
+    return limb->tiny_squared < dot3(last, last) ? last : scale3(target_direction(limb), sign);
+}
+
+static void pass_back(limb *limb, phx_vec3 aim) {
+    phx_vec3 q = aim, last = vec3(0.0f, 0.0f, 0.0f);
+    for (uint32_t i = limb->bones - 1; i >= 1; --i) {
+        phx_vec3 d = sub3(limb->at[i - 1], q);
+        float squared = dot3(d, d);
+        if (squared <= limb->tiny_squared) d = lost_direction(limb, last, -1.0f), squared = dot3(d, d);
+        const phx_vec3 next = add3(q, scale3(d, limb->length[i] / sqrtf(squared)));
+        last = sub3(next, q);
+        limb->at[i - 1] = q = next;
+    }
+}
+
+static void pass_forth(limb *limb, phx_vec3 aim) {
+    phx_vec3 q = vec3(0.0f, 0.0f, 0.0f), last = q;
+    for (uint32_t i = 0; i < limb->bones; ++i) {
+        phx_vec3 d = sub3(i + 1 < limb->bones ? limb->at[i] : aim, q);
+        float squared = dot3(d, d);
+        if (squared <= limb->tiny_squared) d = lost_direction(limb, last, 1.0f), squared = dot3(d, d);
+        const phx_vec3 next = add3(q, scale3(d, limb->length[i] / sqrtf(squared)));
+        last = sub3(next, q);
+        limb->at[i] = q = next;
+    }
+}
+
+/* The animated frames of the joints, which limits and rotations refer to. */
+typedef struct joint_frames {
+    phx_vec3 bone[PHX_CHAIN_MAX_BONES];  /* unit, in the joint's own frame */
+    phx_quat local[PHX_CHAIN_MAX_BONES]; /* animated */
+    phx_quat world[PHX_CHAIN_MAX_BONES]; /* as the last limited pass left them */
+    phx_quat parent;
+    int changed;                         /* the last pass met a limit */
+} joint_frames;
+
+/* direction of an animated bone, and its length; the target's direction where it has none */
+static phx_vec3 animated_direction(const phx_reference_chain *chain, const limb *limb, uint32_t i) {
+    const phx_vec3 bone = sub3(chain->position[i + 1], chain->position[i]);
+    const float length = length3(bone);
+    return length <= limb->whole * 1e-6f ? limb->axis : scale3(bone, 1.0f / length);
+}
+
+static void read_frames(const phx_reference_chain *chain, const limb *limb, joint_frames *frames) {
+    frames->parent = chain->parent_rotation;
+    frames->changed = 0;
+    phx_quat above = chain->parent_rotation;
+    for (uint32_t i = 0; i < limb->bones; ++i) {
+        const phx_quat world = chain->rotation[i];
+        frames->bone[i] = rotate3(conjugate4(world), animated_direction(chain, limb, i));
+        frames->local[i] = normalize4(mul4(conjugate4(above), world));
+        frames->world[i] = above = world;
+    }
+}
+
+/* The forward pass with limits: every joint turns its bone as near to the wanted direction as its limit allows. */
+static void pass_forth_limited(const phx_chain_setup *setup, joint_frames *frames, limb *limb, phx_vec3 aim) {
+    phx_vec3 q = vec3(0.0f, 0.0f, 0.0f), last = q;
+    phx_quat above = frames->parent;
+    frames->changed = 0;
+    for (uint32_t i = 0; i < limb->bones; ++i) {
+        phx_vec3 d = sub3(i + 1 < limb->bones ? limb->at[i] : aim, q);
+        float squared = dot3(d, d);
+        if (squared <= limb->tiny_squared) d = lost_direction(limb, last, 1.0f), squared = dot3(d, d);
+        const phx_vec3 wanted = rotate3(conjugate4(above), scale3(d, 1.0f / sqrtf(squared)));
+        int changed;
+        const phx_quat local = phx_reference_limit_toward(setup->limits + i, frames->local[i], frames->bone[i], wanted, &changed);
+        frames->changed |= changed;
+        above = normalize4(mul4(above, local));
+        frames->world[i] = above;
+        const phx_vec3 next = add3(q, scale3(rotate3(above, frames->bone[i]), limb->length[i]));
+        last = sub3(next, q);
+        limb->at[i] = q = next;
+    }
+}
+
+/* A chain that is still far off after eight rounds swings between two shapes: it starts again from an arc. */
+static void start_again(limb *limb) {
+    const phx_vec3 axis = target_direction(limb);
+    const float noise = limb->whole * 1e-5f;
+    phx_vec3 own = sum_of_bends(limb, axis);
+    if (!(noise * noise < dot3(own, own))) own = reject3(spare_direction(axis), axis);
+    lay_on_arc(limb, axis, length3(limb->target), unit_bend(own, axis));
+    limb->error = sub3(limb->at[limb->bones - 1], limb->target);
+}
+
+static void iterate(const phx_chain_setup *setup, joint_frames *frames, limb *limb) {
+    float alpha = 0.0f, before_squared = dot3(limb->error, limb->error);
+    while (limb->active) {
+        const phx_vec3 aim = sub3(limb->target, scale3(limb->error, alpha));
+        pass_back(limb, aim);
+        if (setup->limited) pass_forth_limited(setup, frames, limb, aim);
+        else pass_forth(limb, aim);
+        const phx_vec3 error = sub3(limb->at[limb->bones - 1], limb->target);
+        const float squared = dot3(error, error);
+        const float ratio = dot3(error, limb->error) / before_squared;
+        const float gap = 1.0f - ratio;
+        alpha = gap <= 1e-3f ? 8.0f : min1(max1((ratio + alpha) / gap, 0.0f), 8.0f);
+        limb->error = error;
+        before_squared = squared;
+        ++limb->rounds;
+        limb->active = !(squared <= limb->tolerance_squared || limb->budget <= limb->rounds);
+        if (limb->active && limb->rounds == 8 && limb->whole * limb->whole * 1e-6f < squared && !setup->limited) {
+            start_again(limb);
+            before_squared = dot3(limb->error, limb->error);
+            alpha = 0.0f;
+        }
+    }
+}
+
+/* shortest turn between unit vectors; a half turn goes about the bend plane's normal, where that is across */
+static phx_quat swing_between(phx_vec3 from, phx_vec3 to, phx_vec3 normal) {
+    phx_vec3 spare = reject3(normal, to);
+    if (!(1e-4f < dot3(spare, spare))) spare = reject3(spare_direction(to), to);
+    return between4(from, to, 1.0f, scale3(spare, 1.0f / length3(spare)));
+}
+
+/* How far the joints between root and tip stand off the line between these, all together; 1 where that is a bend. */
+static int bend_of(const phx_vec3 *at, uint32_t bones, float whole, phx_vec3 fallback_axis, phx_vec3 *axis, phx_vec3 *bend) {
+    const phx_vec3 tip = at[bones - 1];
+    const float squared = dot3(tip, tip), noise = whole * 1e-5f;
+    *axis = noise * noise < squared ? scale3(tip, 1.0f / sqrtf(squared)) : fallback_axis;
+    phx_vec3 sum = vec3(0.0f, 0.0f, 0.0f);
+    for (uint32_t i = 0; i + 1 < bones; ++i) sum = add3(sum, reject3(at[i], *axis));
+    *bend = sum;
+    return noise * noise < dot3(sum, sum);
+}
+
+/* the first usable of a, b, the spare direction; unit */
+static phx_vec3 other_bend(phx_vec3 a, phx_vec3 b, phx_vec3 axis, float tolerance_squared) {
+    phx_vec3 chosen;
+    if (!take_hint(a, axis, tolerance_squared, &chosen) && !take_hint(b, axis, tolerance_squared, &chosen))
+        chosen = reject3(spare_direction(axis), axis);
+    return unit_bend(chosen, axis);
+}
+
+/* the turn about `axis` from `now` to `wanted`, less their parts along it; identity where nothing remains */
+static phx_quat turn_about(phx_vec3 axis, phx_vec3 now, phx_vec3 wanted) {
+    const phx_vec3 a = reject3(now, axis), b = reject3(wanted, axis);
+    const float cosine = dot3(a, b), sine = dot3(cross3(a, b), axis);
+    const float scale = sqrtf(cosine * cosine + sine * sine);
+    return 1e-6f < scale ? turn4(axis, cosine, sine, scale) : quat_identity();
+}
+
+/* Pole, rotations, tip, weight, stretch: everything after the rounds. */
+static void finish(const phx_chain_setup *setup, phx_reference_chain *chain, const joint_frames *frames, limb *limb) {
+    const uint32_t bones = limb->bones;
+    const phx_vec3 zero = vec3(0.0f, 0.0f, 0.0f), root = chain->position[0], previous = chain->bend;
+    const phx_quat identity = quat_identity();
+    const float tolerance_squared = setup->direction_tolerance_squared;
+    for (uint32_t i = 0; i <= bones; ++i) chain->correction[i] = identity;
+    if (!limb->ok || limb->budget == 0) return;
+
+    /* bend plane */
+    phx_vec3 axis, bend, pole = zero;
+    const int bent = bend_of(limb->at, bones, limb->whole, limb->axis, &axis, &bend);
+    const int pole_usable = take_hint(chain->pole, axis, tolerance_squared, &pole);
+    if (!pole_usable && !(dot3(chain->pole, chain->pole) == 0.0f)) limb->flags |= PHX_FLAG_HINT_UNUSABLE;
+    if (bent) bend = unit_bend(bend, axis);
+    else bend = other_bend(previous, chain->rest_bend, axis, tolerance_squared);
+    if (pole_usable && !setup->limited) {
+        pole = unit_bend(pole, axis);
+        const phx_quat turn = turn_about(axis, bend, pole);
+        if (bent && !(fabsf(turn.w) > 0.99999999f)) {
+            for (uint32_t i = 0; i < bones; ++i) limb->at[i] = rotate3(turn, limb->at[i]);
+            limb->moved = 1;
+        }
+        bend = pole;
+    }
+    chain->bend = bend;
+    if (!(0.0f < chain->weight)) limb->moved = 0;
+    if (limb->moved && setup->limited && frames->changed) limb->flags |= PHX_FLAG_LIMIT;
+
+    /* rotations; the animated bend plane where hinges follow the plane */
+    const phx_vec3 normal = cross3(axis, bend);
+    phx_vec3 old_normal = zero;
+    if (setup->twist == PHX_TWIST_PLANE && !setup->limited) {
+        phx_vec3 before[PHX_CHAIN_MAX_BONES], old_axis, old_bend;
+        for (uint32_t i = 0; i < bones; ++i) before[i] = sub3(chain->position[i + 1], root);
+        if (bend_of(before, bones, limb->whole, limb->axis, &old_axis, &old_bend)) old_bend = unit_bend(old_bend, old_axis);
+        else old_bend = other_bend(previous, chain->rest_bend, old_axis, tolerance_squared);
+        old_normal = cross3(old_axis, old_bend);
+    }
+    const int partial = chain->weight < 1.0f;
+    const float weight = max1(chain->weight, 0.0f);
+    phx_vec3 before = zero, at = zero;
+    phx_quat correction = identity;
+    for (uint32_t i = 0; i < bones; ++i) {
+        const phx_vec3 from = animated_direction(chain, limb, i), bone = sub3(limb->at[i], before);
+        before = limb->at[i];
+        if (setup->limited) {
+            correction = normalize4(mul4(frames->world[i], conjugate4(chain->rotation[i])));
+        } else if (limb->whole * 1e-6f < limb->length[i]) { /* a bone without length turns with the one before it */
+            const phx_vec3 to = scale3(bone, 1.0f / limb->length[i]);
+            correction = swing_between(from, to, normal);
+            if (setup->twist == PHX_TWIST_PLANE) correction = mul4(turn_about(to, rotate3(correction, old_normal), normal), correction);
+        }
+        if (limb->moved) chain->correction[i] = partial ? fraction4(correction, weight) : correction;
+        if (limb->moved && partial) {
+            at = add3(at, scale3(rotate3(chain->correction[i], from), limb->length[i]));
+            limb->at[i] = at;
+        }
+    }
+    phx_quat tip = limb->moved ? correction : identity;
+    const float wanted_squared = dot4(chain->target_rotation, chain->target_rotation);
+    const int tip_wanted = 0.25f < wanted_squared && wanted_squared < 4.0f && 0.0f < chain->weight;
+    if (tip_wanted) tip = normalize4(mul4(chain->target_rotation, conjugate4(chain->rotation[bones])));
+    if (setup->limited && setup->limits[bones].type != PHX_LIMIT_NONE && 0.0f < chain->weight) {
+        int changed;
+        const phx_quat last = frames->world[bones - 1];
+        const phx_quat local = normalize4(mul4(conjugate4(last), mul4(tip, chain->rotation[bones])));
+        const phx_quat limited = phx_reference_limit_local(setup->limits + bones, local, &changed);
+        if (changed) tip = normalize4(mul4(mul4(last, limited), conjugate4(chain->rotation[bones]))), limb->flags |= PHX_FLAG_LIMIT;
+    }
+    chain->correction[bones] = partial ? fraction4(tip, weight) : tip;
+    if (partial) limb->stretch = 1.0f + (limb->stretch - 1.0f) * weight;
+    if (setup->stretch)
+        for (uint32_t i = 0; i < bones; ++i) limb->at[i] = scale3(limb->at[i], limb->stretch);
+}
+
+static void solve(const void *any, phx_reference_chain *chain) {
+    const phx_fabrik_setup *setup = any;
+    limb limb;
+    joint_frames frames;
+    begin(&setup->chain, chain, &limb);
+    if (setup->chain.limited) read_frames(chain, &limb, &frames);
+    iterate(&setup->chain, &frames, &limb);
+    if (setup->stats) setup->stats->busy += limb.rounds, setup->stats->total += limb.rounds;
+    finish(&setup->chain, chain, &frames, &limb);
+
+    const phx_vec3 root = chain->position[0];
+    const uint32_t bones = limb.bones;
+    const phx_vec3 tip = limb.moved ? limb.at[bones - 1] : sub3(chain->position[bones], root);
+    if (limb.moved)
+        for (uint32_t i = 0; i < bones; ++i) chain->position[i + 1] = add3(root, limb.at[i]);
+    chain->residual = min1(length3(sub3(tip, limb.delta)), 3.402823466e+38f);
+    chain->iterations = limb.rounds;
+    chain->stretch = limb.moved ? limb.stretch : 1.0f;
+    const int reached = limb.ok && chain->residual <= limb.whole * setup->chain.tolerance;
+    chain->flags = limb.flags | (reached ? PHX_FLAG_REACHED : limb.blame);
+}
+
+void phx_reference_fabrik_blocks(const phx_fabrik_setup *setup, const phx_chain_blocks *blocks, size_t first, size_t count) {
+    phx_reference_chain_blocks(setup, blocks, first, count, solve);
+}
+
+void phx_reference_fabrik_job(const phx_fabrik_setup *setup, const phx_chain_job *job, size_t first, size_t count) {
+    phx_reference_chain_job(setup, job, first, count, solve);
+}
