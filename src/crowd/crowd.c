@@ -5,30 +5,6 @@
 #include "../reference/scalar.h"
 #include <stdlib.h>
 
-enum { GROUPS = PHX_TILE_CHARACTERS / PHX_BLOCK_LANES };
-
-struct phx_crowd {
-    const phx_backend *backend;
-    phx_allocator allocator;
-    void *memory;
-    size_t size;
-    uint32_t capacity, tiles, workspaces;
-    int per_tile;
-    phx_crowd_setup setup;
-    phx_character_state *characters; /* [tile * GROUPS + group] */
-    phx_leg_state *legs;             /* [(tile * GROUPS + group) * legs + leg] */
-    phx_carried_plane *carried;
-    phx_leg_replay *replays;
-    /* workspaces: GROUPS entries (times slots, legs, rays) each */
-    phx_rows4 *root_rotation;
-    phx_rows3 *root_position;
-    phx_rows1 *good;
-    phx_joint_rows *joints;
-    phx_rows3 *scales;
-    phx_foot_rows *feet;
-    phx_ray_block *rays;
-};
-
 static const float pi = 3.14159274101257f;
 
 phx_crowd_params phx_crowd_params_default(void) {
@@ -242,17 +218,17 @@ static phx_crowd *lay_out(arena *a, const phx_crowd_def *def, uint32_t slot_coun
     phx_crowd *crowd = take(a, sizeof *crowd);
     *joints = take(a, slot_count * sizeof **joints);
     *parents = take(a, slot_count * sizeof **parents);
-    phx_character_state *characters = take(a, tiles * GROUPS * sizeof *characters);
-    phx_leg_state *leg_states = take(a, tiles * GROUPS * legs * sizeof *leg_states);
-    phx_carried_plane *carried = def->bodies ? take(a, tiles * GROUPS * legs * sizeof *carried) : NULL;
-    phx_leg_replay *replays = def->replay ? take(a, tiles * GROUPS * legs * sizeof *replays) : NULL;
-    phx_rows4 *root_rotation = take(a, workspaces * GROUPS * sizeof *root_rotation);
-    phx_rows3 *root_position = take(a, workspaces * GROUPS * sizeof *root_position);
-    phx_rows1 *good = take(a, workspaces * GROUPS * sizeof *good);
-    phx_joint_rows *joint_rows = take(a, workspaces * GROUPS * slot_count * sizeof *joint_rows);
-    phx_rows3 *scales = def->scaled ? take(a, workspaces * GROUPS * slot_count * sizeof *scales) : NULL;
-    phx_foot_rows *feet = take(a, workspaces * GROUPS * legs * sizeof *feet);
-    phx_ray_block *rays = take(a, workspaces * GROUPS * legs * 2 * sizeof *rays);
+    phx_character_state *characters = take(a, tiles * PHX_TILE_GROUPS * sizeof *characters);
+    phx_leg_state *leg_states = take(a, tiles * PHX_TILE_GROUPS * legs * sizeof *leg_states);
+    phx_carried_plane *carried = def->bodies ? take(a, tiles * PHX_TILE_GROUPS * legs * sizeof *carried) : NULL;
+    phx_leg_replay *replays = def->replay ? take(a, tiles * PHX_TILE_GROUPS * legs * sizeof *replays) : NULL;
+    phx_rows4 *root_rotation = take(a, workspaces * PHX_TILE_GROUPS * sizeof *root_rotation);
+    phx_rows3 *root_position = take(a, workspaces * PHX_TILE_GROUPS * sizeof *root_position);
+    phx_rows1 *good = take(a, workspaces * PHX_TILE_GROUPS * sizeof *good);
+    phx_joint_rows *joint_rows = take(a, workspaces * PHX_TILE_GROUPS * slot_count * sizeof *joint_rows);
+    phx_rows3 *scales = def->scaled ? take(a, workspaces * PHX_TILE_GROUPS * slot_count * sizeof *scales) : NULL;
+    phx_foot_rows *feet = take(a, workspaces * PHX_TILE_GROUPS * legs * sizeof *feet);
+    phx_ray_block *rays = take(a, workspaces * PHX_TILE_GROUPS * legs * 2 * sizeof *rays);
     if (!crowd) return NULL;
     crowd->tiles = (uint32_t)tiles, crowd->workspaces = (uint32_t)workspaces, crowd->per_tile = def->workspaces == 0;
     crowd->characters = characters, crowd->legs = leg_states, crowd->carried = carried, crowd->replays = replays, crowd->root_rotation = root_rotation, crowd->root_position = root_position;
@@ -306,7 +282,7 @@ phx_crowd *phx_crowd_create(const phx_crowd_def *def, phx_report *report) {
     allocator.release(allocator.context, scratch);
 
     /* what never changes in a ray is written once */
-    const size_t blocks = (size_t)crowd->workspaces * GROUPS * def->leg_count * 2;
+    const size_t blocks = (size_t)crowd->workspaces * PHX_TILE_GROUPS * def->leg_count * 2;
     for (size_t b = 0; b < blocks; ++b) {
         phx_ray_block *ray = crowd->rays + b;
         for (int lane = 0; lane < PHX_BLOCK_LANES; ++lane) {
@@ -374,7 +350,7 @@ phx_crowd_step phx_crowd_step_of(const phx_crowd_setup *setup, float dt) {
 
 static phx_crowd_task task_of(phx_crowd *crowd, const phx_crowd_frame *frame, uint32_t tile) {
     const phx_crowd_setup *setup = &crowd->setup;
-    const size_t workspace = (crowd->per_tile ? tile : frame->worker) * (size_t)GROUPS, state = tile * (size_t)GROUPS;
+    const size_t groups = PHX_TILE_GROUPS, workspace = (crowd->per_tile ? tile : frame->worker) * groups, state = tile * groups;
     const float dt = frame->dt > 0.0f ? min1(frame->dt, 1e6f) : 0.0f; /* NaN and negative: 0 */
     phx_crowd_task task;
     task.setup = setup, task.frame = frame;

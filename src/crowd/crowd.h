@@ -1,5 +1,5 @@
 /* Inside of a crowd: prepared setup, state rows and workspace rows, and the task that a backend works on. Shared by
- * crowd/crowd.c (memory, validation), kernel/crowd.inl and reference/crowd.c (the work). */
+ * crowd/crowd.c (memory, validation), kernel/crowd.inl and reference/crowd.c (the work), crowd/draw.c and crowd/capture.c. */
 #ifndef PHX_CROWD_INTERNAL_H
 #define PHX_CROWD_INTERNAL_H
 
@@ -133,5 +133,29 @@ typedef struct phx_crowd_task {
     phx_leg_replay *replays;    /* like legs; NULL unless setup->replay */
     uint16_t *wanted;           /* [group] out of prepare: lanes that want rays */
 } phx_crowd_task;
+
+/* The crowd itself: one allocation. Whoever looks inside (drawing, capture) only reads, but for the state that a replay starts from. */
+enum { PHX_TILE_GROUPS = PHX_TILE_CHARACTERS / PHX_BLOCK_LANES };
+struct phx_crowd {
+    const phx_backend *backend;
+    phx_allocator allocator;
+    void *memory;
+    size_t size;
+    uint32_t capacity, tiles, workspaces;
+    int per_tile;
+    phx_crowd_setup setup;
+    phx_character_state *characters; /* [tile * PHX_TILE_GROUPS + group] */
+    phx_leg_state *legs;             /* [(tile * PHX_TILE_GROUPS + group) * legs + leg] */
+    phx_carried_plane *carried;
+    phx_leg_replay *replays;
+    /* workspaces: PHX_TILE_GROUPS entries (times slots, legs, rays) each */
+    phx_rows4 *root_rotation;
+    phx_rows3 *root_position;
+    phx_rows1 *good;
+    phx_joint_rows *joints;
+    phx_rows3 *scales;
+    phx_foot_rows *feet;
+    phx_ray_block *rays;
+};
 
 #endif
