@@ -49,9 +49,11 @@ bool cli_up(const char *command, const char *text, char *up);
 int cli_complain(int status, const char *command, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* The commands: argv[0] is the command's name; they return the exit status. */
+int command_backends(int argc, char **argv);
 int command_feet(int argc, char **argv);
 int command_inspect(int argc, char **argv);
 int command_demo(int argc, char **argv);
 int command_bake(int argc, char **argv);
+int command_solve(int argc, char **argv);
 
 #endif
