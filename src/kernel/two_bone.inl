@@ -262,35 +262,54 @@ lane_inline two_bone_out two_bone_core(const phx_two_bone_setup *setup, const tw
     return out;
 }
 
-lane_inline void two_bone_block(const phx_two_bone_setup *setup, phx_two_bone_block *block, phx_two_bone_extra *extra, phx_twist twist, int full) {
-    for (uint32_t lane = 0; lane < PHX_BLOCK_LANES; lane += LANES) {
-        const lv3 root = v3_load(&block->root, lane), mid = v3_load(&block->mid, lane), tip = v3_load(&block->tip, lane);
-        two_bone_in in;
-        in.thigh = v3_sub(mid, root), in.shin = v3_sub(tip, mid), in.delta = v3_sub(v3_load(&block->target, lane), root);
-        in.pole = v3_load(&block->pole, lane), in.previous = v3_load(&block->bend, lane);
-        in.pose_norm = f_splat(1.0f);
-        if (full && extra) {
-            in.rest_bend = v3_load(&extra->rest_bend, lane);
-            in.weight = f_load(extra->weight.v + lane), in.pole_weight = f_load(extra->pole_weight.v + lane);
-            in.tip_from = q4_load(&extra->tip_from, lane), in.tip_to = q4_load(&extra->tip_to, lane);
-        } else {
-            const lf zero = f_splat(0.0f);
-            in.rest_bend = v3(zero, zero, zero);
-            in.weight = f_splat(1.0f), in.pole_weight = f_splat(1.0f);
-            in.tip_from = q4_identity(), in.tip_to = (lq4){zero, zero, zero, zero};
-        }
-        const two_bone_out out = two_bone_core(setup, &in, twist, full);
-        q4_store(&block->root_rotation, lane, out.root_rotation);
-        q4_store(&block->mid_rotation, lane, out.mid_rotation);
-        v3_store(&block->bend, lane, out.bend);
-        f_store(block->residual.v + lane, out.residual);
-        i_store(block->flags.v + lane, out.flags);
-        if (full && extra) {
-            const lv3 elbow = v3_add(root, out.upper);
-            q4_store(&extra->tip_rotation, lane, out.tip_rotation);
-            v3_store(&extra->mid_position, lane, v3_select(out.moved, elbow, mid));
-            v3_store(&extra->tip_position, lane, v3_select(out.moved, v3_add(elbow, out.lower), tip));
-            f_store(extra->stretch.v + lane, out.stretch);
+/* LANES legs of a block, the first in column `lane`. */
+lane_inline void two_bone_lanes(const phx_two_bone_setup *setup, phx_two_bone_block *block, phx_two_bone_extra *extra, uint32_t lane,
+                                phx_twist twist, int full) {
+    const lv3 root = v3_load(&block->root, lane), mid = v3_load(&block->mid, lane), tip = v3_load(&block->tip, lane);
+    two_bone_in in;
+    in.thigh = v3_sub(mid, root), in.shin = v3_sub(tip, mid), in.delta = v3_sub(v3_load(&block->target, lane), root);
+    in.pole = v3_load(&block->pole, lane), in.previous = v3_load(&block->bend, lane);
+    in.pose_norm = f_splat(1.0f);
+    if (full && extra) {
+        in.rest_bend = v3_load(&extra->rest_bend, lane);
+        in.weight = f_load(extra->weight.v + lane), in.pole_weight = f_load(extra->pole_weight.v + lane);
+        in.tip_from = q4_load(&extra->tip_from, lane), in.tip_to = q4_load(&extra->tip_to, lane);
+    } else {
+        const lf zero = f_splat(0.0f);
+        in.rest_bend = v3(zero, zero, zero);
+        in.weight = f_splat(1.0f), in.pole_weight = f_splat(1.0f);
+        in.tip_from = q4_identity(), in.tip_to = (lq4){zero, zero, zero, zero};
+    }
+    const two_bone_out out = two_bone_core(setup, &in, twist, full);
+    q4_store(&block->root_rotation, lane, out.root_rotation);
+    q4_store(&block->mid_rotation, lane, out.mid_rotation);
+    v3_store(&block->bend, lane, out.bend);
+    f_store(block->residual.v + lane, out.residual);
+    i_store(block->flags.v + lane, out.flags);
+    if (full && extra) {
+        const lv3 elbow = v3_add(root, out.upper);
+        q4_store(&extra->tip_rotation, lane, out.tip_rotation);
+        v3_store(&extra->mid_position, lane, v3_select(out.moved, elbow, mid));
+        v3_store(&extra->tip_position, lane, v3_select(out.moved, v3_add(elbow, out.lower), tip));
+        f_store(extra->stretch.v + lane, out.stretch);
+    }
+}
+
+/* Starts the way of a later block into the cache, a part with each group of lanes. */
+lane_inline void two_bone_prefetch(const phx_two_bone_block *block, uint32_t lane) {
+    enum { LINES = sizeof(phx_two_bone_block) / 64 * LANES / PHX_BLOCK_LANES };
+    const char *line = (const char *)block + (size_t)lane / LANES * LINES * 64;
+    for (int k = 0; k < LINES; ++k) lane_prefetch(line + k * 64);
+}
+
+lane_inline void two_bone_loop(const phx_two_bone_setup *setup, phx_two_bone_block *blocks, phx_two_bone_extra *extras, size_t count,
+                               phx_twist twist, int full) {
+    enum { AHEAD = 2, MANY = 512 };
+    const size_t prefetched = count > MANY ? count - AHEAD : 0;
+    for (size_t k = 0; k < count; ++k) {
+        for (uint32_t lane = 0; lane < PHX_BLOCK_LANES; lane += LANES) {
+            if (k < prefetched) two_bone_prefetch(blocks + k + AHEAD, lane);
+            two_bone_lanes(setup, blocks + k, extras ? extras + k : NULL, lane, twist, full);
         }
     }
 }
@@ -298,15 +317,10 @@ lane_inline void two_bone_block(const phx_two_bone_setup *setup, phx_two_bone_bl
 /* Four loops, each compiled for what it needs: the plain ones carry no option's cost. */
 static void two_bone_blocks(const phx_two_bone_setup *setup, phx_two_bone_block *blocks, phx_two_bone_extra *extras, size_t count) {
     const int full = extras || setup->soft || setup->stretch || setup->limits || setup->turn_limit;
-    if (full && setup->twist == PHX_TWIST_PLANE) {
-        for (size_t k = 0; k < count; ++k) two_bone_block(setup, blocks + k, extras ? extras + k : NULL, PHX_TWIST_PLANE, 1);
-    } else if (full) {
-        for (size_t k = 0; k < count; ++k) two_bone_block(setup, blocks + k, extras ? extras + k : NULL, PHX_TWIST_INHERIT, 1);
-    } else if (setup->twist == PHX_TWIST_PLANE) {
-        for (size_t k = 0; k < count; ++k) two_bone_block(setup, blocks + k, NULL, PHX_TWIST_PLANE, 0);
-    } else {
-        for (size_t k = 0; k < count; ++k) two_bone_block(setup, blocks + k, NULL, PHX_TWIST_INHERIT, 0);
-    }
+    if (full && setup->twist == PHX_TWIST_PLANE) two_bone_loop(setup, blocks, extras, count, PHX_TWIST_PLANE, 1);
+    else if (full) two_bone_loop(setup, blocks, extras, count, PHX_TWIST_INHERIT, 1);
+    else if (setup->twist == PHX_TWIST_PLANE) two_bone_loop(setup, blocks, NULL, count, PHX_TWIST_PLANE, 0);
+    else two_bone_loop(setup, blocks, NULL, count, PHX_TWIST_INHERIT, 0);
 }
 
 /* LANES legs of a job, from the caller's arrays to registers and back. */
