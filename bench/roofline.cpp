@@ -89,13 +89,11 @@ bound bound_of(const bench_operations *operations, uint32_t lanes, double chains
 }
 
 bool count_two_bone(const phx_backend *backend, phx_twist twist, phx_two_bone_block *blocks, size_t count, bench_operations *operations) {
-    phx_two_bone_setup setup = {};
+    phx_two_bone_setup setup = {}; /* soft reach, stretch and limits are off */
     const phx_two_bone_params params = phx_two_bone_params_default();
     setup.twist = twist;
     setup.tolerance = params.tolerance;
     setup.direction_tolerance_squared = params.direction_tolerance * params.direction_tolerance;
-    setup.soft_start = setup.max_stretch = 1.0f;
-    setup.cos_turn = -1.0f;
     switch (phx_backend_lanes(backend)) {
     case 4: bench_count_two_bone_w4(&setup, blocks, count, operations); return true;
 #if defined(PHX_HAVE_AVX2)

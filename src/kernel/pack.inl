@@ -77,3 +77,58 @@ lane_inline void unpack1(phx_view view, size_t first, size_t count, lf a) {
 lane_inline void unpack_result(phx_view view, size_t first, size_t count, lf residual, li iterations, li flags) {
     unpack3(view, first, count, v3(residual, i_as_f(iterations), i_as_f(flags)));
 }
+
+/* Which bytes of the caller's arrays a later group of a job will touch. Views over one array of structures are one stream, whose lines are
+ * fetched once; hardware prefetchers lose such a walk, as LANES elements are visited field by field. */
+enum { PREFETCH_STREAMS = 24, PREFETCH_AHEAD = 32 }; /* elements: two blocks of legs */
+
+typedef struct prefetch_plan {
+    struct {
+        const char *base;
+        size_t stride, size;
+    } streams[PREFETCH_STREAMS];
+    uint32_t count;
+    size_t bytes; /* of one element, all streams */
+} prefetch_plan;
+
+static inline void prefetch_add(prefetch_plan *plan, phx_view view, size_t size) {
+    if (!view.data || !view.stride) return;
+    const char *base = (const char *)view.data;
+    uint32_t k = 0;
+    for (; k < plan->count; ++k) {
+        const char *other = plan->streams[k].base;
+        const size_t apart = (uintptr_t)base < (uintptr_t)other ? (uintptr_t)other - (uintptr_t)base : (uintptr_t)base - (uintptr_t)other;
+        if (plan->streams[k].stride == view.stride && apart < view.stride) break;
+    }
+    if (k == PREFETCH_STREAMS) return;
+    if (k == plan->count) {
+        plan->streams[k].base = base, plan->streams[k].stride = view.stride, plan->streams[k].size = size;
+        ++plan->count;
+    } else {
+        const uintptr_t low = (uintptr_t)plan->streams[k].base, high = low + plan->streams[k].size, at = (uintptr_t)base;
+        if (at < low) plan->streams[k].base = base;
+        plan->streams[k].size = (high > at + size ? high : at + size) - (at < low ? at : low);
+    }
+    plan->bytes = 0;
+    for (k = 0; k < plan->count; ++k) plan->bytes += plan->streams[k].stride;
+}
+
+/* Groups that start before this element fetch ahead; 0 where the whole job fits the second cache level and nothing is gained. */
+static inline size_t prefetch_until(const prefetch_plan *plan, size_t count) {
+    const size_t enough = ((size_t)1 << 20) / (plan->bytes + 1);
+    return count > enough && count > PREFETCH_AHEAD + LANES ? count - PREFETCH_AHEAD - LANES : 0;
+}
+
+/* the lines of elements [first, first + LANES) */
+static inline void prefetch_group(const prefetch_plan *plan, size_t first) {
+    for (uint32_t k = 0; k < plan->count; ++k) {
+        const size_t stride = plan->streams[k].stride, size = plan->streams[k].size;
+        const char *start = plan->streams[k].base + first * stride;
+        if (stride < size + 64) { /* no line lies between elements */
+            for (size_t at = 0; at < LANES * stride; at += 64) lane_prefetch(start + at);
+        } else {
+            for (size_t lane = 0; lane < LANES; ++lane)
+                for (size_t at = 0; at < size + 63; at += 64) lane_prefetch(start + lane * stride + (at < size ? at : size - 1));
+        }
+    }
+}

@@ -378,12 +378,29 @@ lane_inline void two_bone_group(const phx_two_bone_setup *setup, const phx_two_b
     }
 }
 
+static prefetch_plan two_bone_job_plan(const phx_two_bone_job *job) {
+    const phx_view numbers[] = {job->weight, job->pole_weight, job->stretch};
+    const phx_view vectors[] = {job->root, job->mid,       job->tip,          job->target,       job->pole,
+                                job->bend, job->rest_bend, job->mid_position, job->tip_position, job->result};
+    const phx_view rotations[] = {job->root_rotation, job->mid_rotation, job->tip_rotation,    job->parent_rotation,
+                                  job->root_local,    job->mid_local,    job->tip_local,       job->target_rotation,
+                                  job->root_local_out, job->mid_local_out, job->tip_local_out};
+    prefetch_plan plan = {.count = 0};
+    for (size_t k = 0; k < sizeof numbers / sizeof *numbers; ++k) prefetch_add(&plan, numbers[k], 4);
+    for (size_t k = 0; k < sizeof vectors / sizeof *vectors; ++k) prefetch_add(&plan, vectors[k], 12);
+    for (size_t k = 0; k < sizeof rotations / sizeof *rotations; ++k) prefetch_add(&plan, rotations[k], 16);
+    return plan;
+}
+
 static void two_bone_job(const phx_two_bone_setup *setup, const phx_two_bone_job *job, size_t first, size_t count) {
     const int full = setup->soft || setup->stretch || setup->limits || setup->turn_limit || job->rest_bend.data || job->weight.data ||
                      job->pole_weight.data || job->root_local.data || job->mid_local.data || job->tip_local.data ||
                      job->tip_rotation.data || job->mid_position.data || job->tip_position.data || job->stretch.data;
+    const prefetch_plan plan = two_bone_job_plan(job);
+    const size_t prefetched = prefetch_until(&plan, count);
     for (size_t k = 0; k < count; k += LANES) {
         const size_t n = count - k;
+        if (k < prefetched) prefetch_group(&plan, first + k + PREFETCH_AHEAD);
         if (full && setup->twist == PHX_TWIST_PLANE) two_bone_group(setup, job, first + k, n, PHX_TWIST_PLANE, 1);
         else if (full) two_bone_group(setup, job, first + k, n, PHX_TWIST_INHERIT, 1);
         else if (setup->twist == PHX_TWIST_PLANE) two_bone_group(setup, job, first + k, n, PHX_TWIST_PLANE, 0);
