@@ -37,18 +37,18 @@ typedef struct fabrik_case {
     lm ok, moved, still; /* usable input; joints are no longer the animated ones; budget of 0 */
 } fabrik_case;
 
-static inline float *joint_row(fabrik_set *set, uint32_t bone, uint32_t component, uint32_t vector) {
+static inline float *fabrik_row(fabrik_set *set, uint32_t bone, uint32_t component, uint32_t vector) {
     return set->joints + (4 * bone + component) * set->stride + vector * LANES;
 }
 static inline lv3 joint_at(fabrik_set *set, uint32_t bone, uint32_t vector) {
-    const float *row = joint_row(set, bone, 0, vector);
+    const float *row = fabrik_row(set, bone, 0, vector);
     return v3(f_load(row), f_load(row + set->stride), f_load(row + 2 * set->stride));
 }
 static inline void set_joint(fabrik_set *set, uint32_t bone, uint32_t vector, lv3 at) {
-    float *row = joint_row(set, bone, 0, vector);
+    float *row = fabrik_row(set, bone, 0, vector);
     f_store(row, at.x), f_store(row + set->stride, at.y), f_store(row + 2 * set->stride, at.z);
 }
-static inline lf bone_length(fabrik_set *set, uint32_t bone, uint32_t vector) { return f_load(joint_row(set, bone, 3, vector)); }
+static inline lf bone_length(fabrik_set *set, uint32_t bone, uint32_t vector) { return f_load(fabrik_row(set, bone, 3, vector)); }
 static inline lv3 state3(fabrik_set *set, uint32_t row, uint32_t vector) {
     return v3(f_load(set->state[row] + vector * LANES), f_load(set->state[row + 1] + vector * LANES), f_load(set->state[row + 2] + vector * LANES));
 }
@@ -226,7 +226,7 @@ static inline fabrik_case fabrik_begin(const phx_chain_setup *setup, const phx_c
             joint = end;
         }
         set_joint(set, i, vector, at);
-        f_store(joint_row(set, i, 3, vector), length);
+        f_store(fabrik_row(set, i, 3, vector), length);
         whole = f_add(whole, length);
         longest = f_max(length, longest);
         shortest = f_min(length, shortest);
@@ -392,8 +392,8 @@ static inline uint32_t fabrik_round(const phx_chain_setup *setup, fabrik_set *se
         f_store(tiny + v * LANES, tiny_squared(set, v));
     }
     for (uint32_t i = bones - 1; i >= 1; --i) {
-        float *row = joint_row(set, i - 1, 0, 0);
-        const float *length = joint_row(set, i, 3, 0);
+        float *row = fabrik_row(set, i - 1, 0, 0);
+        const float *length = fabrik_row(set, i, 3, 0);
 #pragma GCC unroll 8
         for (uint32_t v = 0; v < vectors; ++v, row += LANES, length += LANES) {
             const lv3 old = v3(f_load(row), f_load(row + stride), f_load(row + 2 * stride));
@@ -414,7 +414,7 @@ static inline uint32_t fabrik_round(const phx_chain_setup *setup, fabrik_set *se
     }
     for (uint32_t v = 0; v < vectors; ++v) q[v] = v3(zero, zero, zero);
     for (uint32_t i = 0; i < bones; ++i) {
-        float *row = joint_row(set, i, 0, 0);
+        float *row = fabrik_row(set, i, 0, 0);
         const int last = i + 1 == bones;
 #pragma GCC unroll 8
         for (uint32_t v = 0; v < vectors; ++v, row += LANES) {

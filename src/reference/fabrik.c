@@ -23,11 +23,6 @@ typedef struct limb {
     int ok;
 } limb;
 
-/* X if |axis.x| <= |axis.y|, else Y */
-static phx_vec3 spare_direction(phx_vec3 axis) {
-    return fabsf(axis.x) <= fabsf(axis.y) ? vec3(1.0f, 0.0f, 0.0f) : vec3(0.0f, 1.0f, 0.0f);
-}
-
 /* how far the joints stand off the axis, all together */
 static phx_vec3 sum_of_bends(const limb *limb, phx_vec3 axis) {
     phx_vec3 sum = vec3(0.0f, 0.0f, 0.0f);
