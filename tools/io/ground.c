@@ -21,7 +21,7 @@ struct ground {
     int32_t first_cell[2];
     float base;  /* procedural: height under the origin, taken off; rasters have it taken off their samples */
     float scale; /* procedural: size of features */
-    float slope, rise, run;
+    float slope, rise, run; /* a plane has no steps, stairs no slope */
     uint32_t seed;
     int32_t columns, rows;
     float *height;
@@ -60,30 +60,18 @@ static inline void noise(float x, float z, uint32_t seed, float out[3]) {
 /* Wavelength and amplitude in metres: hills to climb, humps of some strides, bumps of a foot's length or two. */
 static const float hill_octave[3][2] = {{16.0f, 1.5f}, {5.0f, 0.25f}, {1.7f, 0.03f}};
 
-/* Height and slopes (dh/dgx, dh/dgz) of a surface without samples at ground point (x, z); NaN where there is none. */
-static inline void surface(const ground *g, float x, float z, float out[3]) {
-    out[1] = out[2] = 0;
-    switch (g->kind) {
-    case GROUND_PLANE:
-        out[0] = g->slope * z;
-        out[2] = g->slope;
-        break;
-    case GROUND_STAIRS: {
-        int32_t step = whole((z - g->scale) / g->run) + 1;
-        out[0] = step > 0 ? g->rise * (float)step : 0;
-        break;
-    }
-    default: {
-        float inverse = 1 / g->scale;
-        out[0] = 0;
-        for (uint32_t o = 0; o < 3; ++o) {
-            float wave = hill_octave[o][0], high = hill_octave[o][1], part[3];
-            noise(x * inverse / wave, z * inverse / wave, g->seed * 3 + o, part);
-            out[0] += high * part[0] * g->scale;
-            out[1] += high / wave * part[1];
-            out[2] += high / wave * part[2];
+/* Height and slopes (dh/dgx, dh/dgz) of the hills under 16 ground points. */
+static void hills16(const ground *g, const float *x, const float *z, float *height, float *slope_x, float *slope_z) {
+    for (int k = 0; k < LANES; ++k) height[k] = slope_x[k] = slope_z[k] = 0;
+    for (uint32_t o = 0; o < 3; ++o) {
+        float wave = hill_octave[o][0], high = hill_octave[o][1], over = 1 / (g->scale * wave);
+        for (int k = 0; k < LANES; ++k) {
+            float part[3];
+            noise(x[k] * over, z[k] * over, g->seed * 3 + o, part);
+            height[k] += high * part[0] * g->scale;
+            slope_x[k] += high / wave * part[1];
+            slope_z[k] += high / wave * part[2];
         }
-    }
     }
 }
 
@@ -98,13 +86,17 @@ static void heights16(const ground *g, const float *x, const float *z, float *he
         gz[k] = fabsf(pz) < 1e9f ? pz : 1e9f;
     }
     if (g->kind != GROUND_RASTER) {
-        for (int k = 0; k < LANES; ++k) {
-            float at[3];
-            surface(g, gx[k], gz[k], at);
-            height[k] = gx[k] < 1e9f && gz[k] < 1e9f ? at[0] - g->base : NAN;
-            sx[k] = at[1];
-            sz[k] = at[2];
+        if (g->kind == GROUND_HILLS) {
+            hills16(g, gx, gz, height, sx, sz);
+        } else {
+            for (int k = 0; k < LANES; ++k) {
+                int32_t step = g->kind == GROUND_STAIRS ? whole((gz[k] - g->scale) / g->run) + 1 : 0;
+                height[k] = g->slope * gz[k] + (step > 0 ? g->rise * (float)step : 0);
+                sx[k] = 0;
+                sz[k] = g->slope;
+            }
         }
+        for (int k = 0; k < LANES; ++k) height[k] = gx[k] < 1e9f && gz[k] < 1e9f ? height[k] - g->base : NAN;
     } else {
         int32_t i[LANES], j[LANES];
         float u[LANES], v[LANES], inside[LANES], corner[4][LANES];
