@@ -107,7 +107,8 @@ static void hills_are_smooth_and_walkable(void **state) {
             /* a low-discrepancy walk over 400 m */
             double x = fmod(i * 0.754877666, 1) * 400 - 200, z = fmod(i * 0.569840291, 1) * 400 - 200, h, n[3], step = 0.02;
             assert_true(ground_height(g, x, z, &h, n));
-            double sx = (height_at(g, x + step, z) - height_at(g, x - step, z)) / (2 * step), sz = (height_at(g, x, z + step) - height_at(g, x, z - step)) / (2 * step);
+            double sx = (height_at(g, x + step, z) - height_at(g, x - step, z)) / (2 * step),
+                   sz = (height_at(g, x, z + step) - height_at(g, x, z - step)) / (2 * step);
             /* the normal is the surface's own: its slopes are those of central differences */
             assert_true(fabs(-n[0] / n[1] - sx) < 4e-3 && fabs(-n[2] / n[1] - sz) < 4e-3);
             steepest = fmax(steepest, acos(n[1]) * 57.29577951);
@@ -185,8 +186,8 @@ static void ascii_grids(void **state) {
 
 static void degrees_become_metres(void **state) {
     (void)state;
-    /* one arc second at 60 degrees north: 111,412.84 cos 60 - 93.5 cos 180 + 0.118 cos 300 = 55,799.98 m a degree of longitude, 111,132.92 +
-     * 279.91 - 0.5875 - 0.0023 = 111,412.24 of latitude */
+    /* one arc second at 60 degrees north: 111,412.84 cos 60 - 93.5 cos 180 + 0.118 cos 300 = 55,799.98 m a degree of longitude, 111,132.92
+     * + 279.91 - 0.5875 - 0.0023 = 111,412.24 of latitude */
     const char text[] = "ncols 3\nnrows 3\nxllcorner 10\nyllcorner 59.999583333\ncellsize 0.000277777778\n0 0 0\n0 0 0\n0 0 0\n";
     ground *g = load(write_file("degrees.asc", text, sizeof text - 1));
     ground_extent extent = ground_get_extent(g);
@@ -427,15 +428,22 @@ static void real_heights(const char *name, double least, double most, double tol
     ground_extent e = ground_get_extent(g);
     const io_notes *notes = ground_notes(g);
     for (size_t i = 0; i < notes->count; ++i) printf("%s: %s\n", name, notes->text[i]);
-    if (!(fabs((e.most[1] - e.least[1]) - (most - least)) <= tolerance)) fail_msg("%s: %g m from lowest to highest instead of %g", name, e.most[1] - e.least[1], most - least);
+    if (!(fabs((e.most[1] - e.least[1]) - (most - least)) <= tolerance))
+        fail_msg("%s: %g m from lowest to highest instead of %g", name, e.most[1] - e.least[1], most - least);
     assert_true(fabs(e.most[0] - e.least[0] - width) <= 0.01 * width && fabs(e.most[2] - e.least[2] - depth) <= 0.01 * depth);
     assert_true(fabs(height_at(g, 0, 0)) < 1e-3);
     ground_free(g);
 }
-static void real_kootenai(void **state) { (void)state, real_heights("terrain_misc/DEM-kootenai_37x50_1x1.asc", 537.36, 543.81, 0.011, 49, 36); }
-static void real_gully(void **state) { (void)state, real_heights("terrain_misc/bijou_gully_5m.asc", 1673, 1730, 1, 104 * 4.9887, 76 * 4.9887); }
+static void real_kootenai(void **state) {
+    (void)state, real_heights("terrain_misc/DEM-kootenai_37x50_1x1.asc", 537.36, 543.81, 0.011, 49, 36);
+}
+static void real_gully(void **state) {
+    (void)state, real_heights("terrain_misc/bijou_gully_5m.asc", 1673, 1730, 1, 104 * 4.9887, 76 * 4.9887);
+}
 /* 143 cells of three arc seconds at 40.15 degrees north: 85,191 and 111,036 m a degree */
-static void real_boulder(void **state) { (void)state, real_heights("terrain_srtm/SRTMGL3_boulder.asc", 2186, 3345, 0.5, 143 * 85191.0 / 1200, 143 * 111036.0 / 1200); }
+static void real_boulder(void **state) {
+    (void)state, real_heights("terrain_srtm/SRTMGL3_boulder.asc", 2186, 3345, 0.5, 143 * 85191.0 / 1200, 143 * 111036.0 / 1200);
+}
 /* a degree at 57.5 north */
 static void real_sweden(void **state) { (void)state, real_heights("terrain_srtm/N57E011.hgt", -6, 163, 0.5, 59955, 111370); }
 static void real_fuji(void **state) { (void)state, real_heights("terrain_misc/fuji.png", 13.7, 3751, 0.5, 511 * 60.0, 511 * 60.0); }

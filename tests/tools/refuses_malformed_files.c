@@ -119,7 +119,8 @@ static void visit(const char *path) {
         if (verdict != NULL) {
             /* the validator's verdict: errors are refused; a sound file loads, unless there is no skeleton in it */
             bool sound = json_integer_value(json_object_get(json_object_get(verdict, "issues"), "numErrors")) == 0;
-            if (sound && code != 0 && strstr(message, "holds no joints") == NULL) fail_msg("%s is sound, but was refused: %s", inner, message);
+            if (sound && code != 0 && strstr(message, "holds no joints") == NULL)
+                fail_msg("%s is sound, but was refused: %s", inner, message);
             if (!sound && code == 0) fail_msg("%s has errors, but was loaded", inner);
             json_decref(verdict);
         } else if (strstr(inner, ".bvh") != NULL && code != 0) {
@@ -157,7 +158,7 @@ static bool loads(kind what, const char *path, io_error *error) {
     io_error ignored;
     assert_true(legs_find(&character, NULL, &found, &character.notes, &ignored));
     io_transform *locals = calloc(character.joint_count, sizeof *locals);
-    double (*world)[12] = calloc(character.joint_count, sizeof *world);
+    double(*world)[12] = calloc(character.joint_count, sizeof *world);
     for (size_t c = 0; c < character.clip_count && c < 3; ++c) {
         io_character_sample(&character, c, character.clips[c].seconds * 0.6, locals);
         io_character_world(&character, locals, world);
@@ -196,11 +197,15 @@ static void prefixes(kind what, const char *good, size_t dense, size_t step, siz
 }
 
 static void cut_glb(void **state) { (void)state, prefixes(CHARACTER, shared_file(0, "gltf_fox/Fox.glb"), 300, 997, 0); }
-static void cut_gltf(void **state) { (void)state, prefixes(CHARACTER, shared_file(0, "malformed/assimp_gltf2/simple_skin/simple_skin.gltf"), 200, 7, 8); }
+static void cut_gltf(void **state) {
+    (void)state, prefixes(CHARACTER, shared_file(0, "malformed/assimp_gltf2/simple_skin/simple_skin.gltf"), 200, 7, 8);
+}
 static void cut_bvh(void **state) { (void)state, prefixes(CHARACTER, shared_file(0, "bvhtoolbox_walk/walk01.bvh"), 300, 61, 12); }
 static void cut_dae(void **state) { (void)state, prefixes(CHARACTER, shared_file(0, "ozz_pab/pab_walk.dae"), 2, 60013, 2); }
 static void cut_png(void **state) { (void)state, prefixes(GROUND, shared_file(0, "terrain_misc/fuji.png"), 40, 40009, 20); }
-static void cut_asc(void **state) { (void)state, prefixes(GROUND, shared_file(0, "terrain_misc/DEM-kootenai_37x50_1x1.asc"), 150, 211, 20); }
+static void cut_asc(void **state) {
+    (void)state, prefixes(GROUND, shared_file(0, "terrain_misc/DEM-kootenai_37x50_1x1.asc"), 150, 211, 20);
+}
 static void cut_hgt(void **state) { (void)state, prefixes(GROUND, shared_file(0, "terrain_srtm/N57E011.hgt"), 20, 500009, 0); }
 static void cut_tif(void **state) {
     (void)state;
@@ -233,12 +238,19 @@ static void damaged_copies(kind what, const char *good, int rounds) {
         memcpy(copy, data, size);
         for (uint32_t change = 0, changes = 1 + random_below(6); change < changes; ++change) {
             /* half of the damage goes where headers and JSON are */
-            uint32_t at = random_below(2) ? random_below((uint32_t)(length < 2000 ? length : 2000)) : random_below((uint32_t)length), span = 1 + random_below(24);
+            uint32_t at = random_below(2) ? random_below((uint32_t)(length < 2000 ? length : 2000)) : random_below((uint32_t)length),
+                     span = 1 + random_below(24);
             if (at + span > length) span = 1;
             switch (random_below(5)) {
-            case 0: copy[at] = (uint8_t)random_below(256); break;
-            case 1: copy[at] ^= (uint8_t)(1u << random_below(8)); break;
-            case 2: copy[at] = (uint8_t)"0123456789-.eE{}[],\""[random_below(20)]; break;
+            case 0:
+                copy[at] = (uint8_t)random_below(256);
+                break;
+            case 1:
+                copy[at] ^= (uint8_t)(1u << random_below(8));
+                break;
+            case 2:
+                copy[at] = (uint8_t) "0123456789-.eE{}[],\""[random_below(20)];
+                break;
             case 3:
                 memmove(copy + at, copy + at + span, length - at - span);
                 length -= span;
@@ -328,23 +340,28 @@ static void exhausting_files(void **state) {
     static const char *const accessors[] = {
         "{\"componentType\":5126,\"count\":4000000000,\"type\":\"SCALAR\",\"min\":[0],\"max\":[1]}",
         "{\"bufferView\":0,\"componentType\":5126,\"count\":4611686018427387905,\"type\":\"SCALAR\",\"min\":[0],\"max\":[1]}",
-        "{\"bufferView\":0,\"byteOffset\":18446744073709551615,\"componentType\":5126,\"count\":1,\"type\":\"SCALAR\",\"min\":[0],\"max\":[1]}",
+        "{\"bufferView\":0,\"byteOffset\":18446744073709551615,\"componentType\":5126,\"count\":1,\"type\":\"SCALAR\",\"min\":[0],\"max\":["
+        "1]}",
         "{\"bufferView\":0,\"byteOffset\":-4,\"componentType\":5126,\"count\":1,\"type\":\"SCALAR\",\"min\":[0],\"max\":[1]}",
         "{\"bufferView\":7,\"componentType\":5126,\"count\":1,\"type\":\"SCALAR\",\"min\":[0],\"max\":[1]}",
         "{\"bufferView\":1,\"componentType\":5126,\"count\":1,\"type\":\"SCALAR\",\"min\":[0],\"max\":[1]}",
         "{\"bufferView\":0,\"componentType\":5126,\"count\":-1,\"type\":\"SCALAR\",\"min\":[0],\"max\":[1]}",
-        "{\"bufferView\":0,\"componentType\":5126,\"count\":2,\"type\":\"SCALAR\",\"min\":[0],\"max\":[1],\"sparse\":{\"count\":99999999,\"indices\":{\"bufferView\":0,\"componentType\":5121},\"values\":{\"bufferView\":0}}}",
+        "{\"bufferView\":0,\"componentType\":5126,\"count\":2,\"type\":\"SCALAR\",\"min\":[0],\"max\":[1],\"sparse\":{\"count\":99999999,"
+        "\"indices\":{\"bufferView\":0,\"componentType\":5121},\"values\":{\"bufferView\":0}}}",
     };
     for (size_t i = 0; i < sizeof accessors / sizeof *accessors; ++i) {
-        add(&t, "{\"asset\":{\"version\":\"2.0\"},\"nodes\":[{}],\"skins\":[{\"joints\":[0]}],\"buffers\":[{\"byteLength\":8,\"uri\":\"data:;base64,AAAAAAAAgD8=\"}],"
+        add(&t, "{\"asset\":{\"version\":\"2.0\"},\"nodes\":[{}],\"skins\":[{\"joints\":[0]}],\"buffers\":[{\"byteLength\":8,\"uri\":"
+                "\"data:;base64,AAAAAAAAgD8=\"}],"
                 "\"bufferViews\":[{\"buffer\":0,\"byteLength\":8},{\"buffer\":0,\"byteOffset\":18446744073709551612,\"byteLength\":8}],");
         add(&t, "\"accessors\":[%s,{\"componentType\":5126,\"count\":2,\"type\":\"VEC3\"}],", accessors[i]);
-        add(&t, "\"animations\":[{\"samplers\":[{\"input\":0,\"output\":1}],\"channels\":[{\"sampler\":0,\"target\":{\"node\":0,\"path\":\"translation\"}}]}]}");
+        add(&t, "\"animations\":[{\"samplers\":[{\"input\":0,\"output\":1}],\"channels\":[{\"sampler\":0,\"target\":{\"node\":0,\"path\":"
+                "\"translation\"}}]}]}");
         assert_int_equal(1, inspect_text("numbers.gltf", &t, message, sizeof message));
     }
 
     /* control characters in names stay out of the message's one line */
-    add(&t, "{\"asset\":{\"version\":\"2.0\"},\"nodes\":[{\"name\":\"a\\n\\u001b[31mb\",\"rotation\":[0,0,0,0]}],\"skins\":[{\"joints\":[0]}]}");
+    add(&t, "{\"asset\":{\"version\":\"2.0\"},\"nodes\":[{\"name\":\"a\\n\\u001b[31mb\",\"rotation\":[0,0,0,0]}],\"skins\":[{\"joints\":[0]"
+            "}]}");
     assert_int_equal(1, inspect_text("names.gltf", &t, message, sizeof message));
 
     add(&t, "HIERARCHY\nROOT a\n{\nOFFSET 0 0 0\nCHANNELS 3 Zrotation Xrotation Yrotation\n");
@@ -353,16 +370,22 @@ static void exhausting_files(void **state) {
     add(&t, "MOTION\nFrames: 1\nFrame Time: 0.1\n0 0 0\n");
     assert_int_equal(0, inspect_text("deep.bvh", &t, message, sizeof message));
 
-    static const char *const motions[] = {"Frames: 4000000000\nFrame Time: 0.01\n1 2 3\n", "Frames: 1e300\nFrame Time: 0.01\n1 2 3\n", "Frames: -1\nFrame Time: 0.01\n1 2 3\n",
-                                          "Frames: 2\nFrame Time: 0\n1 2 3\n4 5 6\n", "Frames: 1\nFrame Time: nan\n1 2 3\n", "Frames: 1\nFrame Time: 0.01\n1 nan 3\n",
-                                          "Frames: 1\nFrame Time: 0.01\n1 1e999 3\n", "Frames: 2\nFrame Time: 0.01\n1 2 3\n"};
+    static const char *const motions[] = {"Frames: 4000000000\nFrame Time: 0.01\n1 2 3\n", "Frames: 1e300\nFrame Time: 0.01\n1 2 3\n",
+                                          "Frames: -1\nFrame Time: 0.01\n1 2 3\n",         "Frames: 2\nFrame Time: 0\n1 2 3\n4 5 6\n",
+                                          "Frames: 1\nFrame Time: nan\n1 2 3\n",           "Frames: 1\nFrame Time: 0.01\n1 nan 3\n",
+                                          "Frames: 1\nFrame Time: 0.01\n1 1e999 3\n",      "Frames: 2\nFrame Time: 0.01\n1 2 3\n"};
     for (size_t i = 0; i < sizeof motions / sizeof *motions; ++i) {
         add(&t, "HIERARCHY\nROOT a\n{\nOFFSET 0 0 0\nCHANNELS 3 Zrotation Xrotation Yrotation\n}\nMOTION\n%s", motions[i]);
         assert_int_equal(1, inspect_text("motion.bvh", &t, message, sizeof message));
     }
-    static const char *const hierarchies[] = {"", "HIERARCHY\n", "HIERARCHY\nROOT a\n{\n}\nMOTION\n", "HIERARCHY\nROOT a\n{\nOFFSET 0 0\n}\n",
-                                              "HIERARCHY\nROOT a\n{\nOFFSET 0 0 0\nCHANNELS 99 Zrotation\n}\n", "HIERARCHY\nROOT a\n{\nOFFSET 0 0 0\nCHANNELS 1 Wrotation\n}\n",
-                                              "HIERARCHY\nROOT a\n{\nOFFSET 0 0 0\n}\n}\nMOTION\n", "HIERARCHY\nMOTION\nFrames: 1\nFrame Time: 1\n"};
+    static const char *const hierarchies[] = {"",
+                                              "HIERARCHY\n",
+                                              "HIERARCHY\nROOT a\n{\n}\nMOTION\n",
+                                              "HIERARCHY\nROOT a\n{\nOFFSET 0 0\n}\n",
+                                              "HIERARCHY\nROOT a\n{\nOFFSET 0 0 0\nCHANNELS 99 Zrotation\n}\n",
+                                              "HIERARCHY\nROOT a\n{\nOFFSET 0 0 0\nCHANNELS 1 Wrotation\n}\n",
+                                              "HIERARCHY\nROOT a\n{\nOFFSET 0 0 0\n}\n}\nMOTION\n",
+                                              "HIERARCHY\nMOTION\nFrames: 1\nFrame Time: 1\n"};
     for (size_t i = 0; i < sizeof hierarchies / sizeof *hierarchies; ++i) {
         add(&t, "%s", hierarchies[i]);
         assert_int_equal(1, inspect_text("hierarchy.bvh", &t, message, sizeof message));
@@ -388,17 +411,9 @@ static int remove_folder(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(public_bad_files),
-        cmocka_unit_test(cut_glb),
-        cmocka_unit_test(cut_gltf),
-        cmocka_unit_test(cut_bvh),
-        cmocka_unit_test(cut_dae),
-        cmocka_unit_test(cut_png),
-        cmocka_unit_test(cut_asc),
-        cmocka_unit_test(cut_hgt),
-        cmocka_unit_test(cut_tif),
-        cmocka_unit_test(random_damage),
-        cmocka_unit_test(exhausting_files),
+        cmocka_unit_test(public_bad_files), cmocka_unit_test(cut_glb),       cmocka_unit_test(cut_gltf),         cmocka_unit_test(cut_bvh),
+        cmocka_unit_test(cut_dae),          cmocka_unit_test(cut_png),       cmocka_unit_test(cut_asc),          cmocka_unit_test(cut_hgt),
+        cmocka_unit_test(cut_tif),          cmocka_unit_test(random_damage), cmocka_unit_test(exhausting_files),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -94,7 +94,8 @@ static void nothing_was_lost(const char *source, const char *result) {
 }
 
 /* World positions of the written clip against the frames that were given. */
-static void comes_back(const char *result, const io_character *given, const io_transform *frames, size_t clip, const char *name, double tolerance) {
+static void comes_back(const char *result, const io_character *given, const io_transform *frames, size_t clip, const char *name,
+                       double tolerance) {
     io_character read;
     load(result, &read);
     size_t written = 0;
@@ -103,7 +104,7 @@ static void comes_back(const char *result, const io_character *given, const io_t
     const io_clip *was = &given->clips[clip], *is = &read.clips[written];
     assert_true(fabs(was->seconds - is->seconds) < 1e-4);
     io_transform *locals = calloc(read.joint_count, sizeof *locals);
-    double (*expected)[12] = calloc(given->joint_count, sizeof *expected), (*got)[12] = calloc(read.joint_count, sizeof *got);
+    double(*expected)[12] = calloc(given->joint_count, sizeof *expected), (*got)[12] = calloc(read.joint_count, sizeof *got);
     for (uint32_t f = 0; f < was->frames; ++f) {
         io_character_world(given, frames + (size_t)f * given->joint_count, expected);
         io_character_sample(&read, written, f / was->frame_rate, locals);
@@ -154,7 +155,8 @@ static void animated_matrix_becomes_parts(void **state) {
     load(shared_file(0, "gltf_cesiumman/CesiumMan.glb"), &character);
     io_transform *frames = changed_frames(&character, 0);
     int32_t carrier = io_character_find_joint(&character, "Armature");
-    for (uint32_t f = 0; f < character.clips[0].frames; ++f) frames[f * character.joint_count + (size_t)carrier].translation[1] = 0.01f * (float)f;
+    for (uint32_t f = 0; f < character.clips[0].frames; ++f)
+        frames[f * character.joint_count + (size_t)carrier].translation[1] = 0.01f * (float)f;
     const io_baked_clip baked = {"moved", character.clips[0].frame_rate, character.clips[0].frames, frames, -1};
     const char *result = in_folder("matrix.glb");
     assert_true(io_write_glb(result, &character, &baked, 1, &error));
@@ -187,16 +189,21 @@ static void parts_beside_a_gltf_are_taken_in(void **state) {
     const uint8_t picture[] = "\x89PNG\r\n\x1a\n and the rest of it";
     write_text(in_folder("face.png"), picture, sizeof picture);
     const char text[] =
-        "{\"asset\":{\"version\":\"2.0\"},\"extras\":{\"keep\":[1,2.5,\"\\u00e4\"]},\"extensionsUsed\":[\"ACME_thing\"],\"extensions\":{\"ACME_thing\":{\"a\":1}},"
+        "{\"asset\":{\"version\":\"2.0\"},\"extras\":{\"keep\":[1,2.5,\"\\u00e4\"]},\"extensionsUsed\":[\"ACME_thing\"],\"extensions\":{"
+        "\"ACME_thing\":{\"a\":1}},"
         "\"scenes\":[{\"nodes\":[0]}],\"scene\":0,\"nodes\":[{\"name\":\"a\",\"children\":[1]},{\"name\":\"b\",\"translation\":[0,1,0]}],"
         "\"skins\":[{\"joints\":[0,1]}],\"images\":[{\"uri\":\"face.png\",\"extras\":7}],"
         /* 0, 1 as floats */
-        "\"buffers\":[{\"byteLength\":8,\"uri\":\"data:application/octet-stream;base64,AAAAAAAAgD8=\",\"name\":\"first\"},{\"byteLength\":40,\"uri\":\"two%20parts.bin\"}],"
-        "\"bufferViews\":[{\"buffer\":0,\"byteLength\":8},{\"buffer\":1,\"byteLength\":8},{\"buffer\":1,\"byteOffset\":8,\"byteLength\":32}],"
+        "\"buffers\":[{\"byteLength\":8,\"uri\":\"data:application/"
+        "octet-stream;base64,AAAAAAAAgD8=\",\"name\":\"first\"},{\"byteLength\":40,\"uri\":\"two%20parts.bin\"}],"
+        "\"bufferViews\":[{\"buffer\":0,\"byteLength\":8},{\"buffer\":1,\"byteLength\":8},{\"buffer\":1,\"byteOffset\":8,\"byteLength\":32}"
+        "],"
         "\"accessors\":[{\"bufferView\":0,\"componentType\":5126,\"count\":2,\"type\":\"SCALAR\",\"min\":[0],\"max\":[1]},"
-        "{\"bufferView\":1,\"componentType\":5126,\"count\":2,\"type\":\"SCALAR\"},{\"bufferView\":2,\"componentType\":5126,\"count\":2,\"type\":\"VEC4\"}],"
+        "{\"bufferView\":1,\"componentType\":5126,\"count\":2,\"type\":\"SCALAR\"},{\"bufferView\":2,\"componentType\":5126,\"count\":2,"
+        "\"type\":\"VEC4\"}],"
         "\"animations\":[{\"name\":\"turn\",\"samplers\":[{\"input\":0,\"output\":2},{\"input\":0,\"output\":1}],"
-        "\"channels\":[{\"sampler\":0,\"target\":{\"node\":1,\"path\":\"rotation\"}},{\"sampler\":1,\"target\":{\"node\":0,\"path\":\"weights\"}}]}]}";
+        "\"channels\":[{\"sampler\":0,\"target\":{\"node\":1,\"path\":\"rotation\"}},{\"sampler\":1,\"target\":{\"node\":0,\"path\":"
+        "\"weights\"}}]}]}";
     write_text(in_folder("parts.gltf"), text, sizeof text - 1);
     io_character character;
     io_error error = {{0}};
@@ -214,7 +221,8 @@ static void parts_beside_a_gltf_are_taken_in(void **state) {
     assert_string_equal("first", json_string_value(json_object_get(json_array_get(json_object_get(root, "buffers"), 0), "name")));
     assert_non_null(json_object_get(json_object_get(root, "extensions"), "ACME_thing"));
     assert_string_equal("\xc3\xa4", json_string_value(json_array_get(json_object_get(json_object_get(root, "extras"), "keep"), 2)));
-    json_t *image = json_array_get(json_object_get(root, "images"), 0), *view = json_array_get(json_object_get(root, "bufferViews"), (size_t)json_integer_value(json_object_get(image, "bufferView")));
+    json_t *image = json_array_get(json_object_get(root, "images"), 0),
+           *view = json_array_get(json_object_get(root, "bufferViews"), (size_t)json_integer_value(json_object_get(image, "bufferView")));
     assert_null(json_object_get(image, "uri"));
     assert_int_equal(7, json_integer_value(json_object_get(image, "extras")));
     assert_string_equal("image/png", json_string_value(json_object_get(image, "mimeType")));
@@ -223,7 +231,8 @@ static void parts_beside_a_gltf_are_taken_in(void **state) {
     /* both clips: joints and weights */
     json_t *animation = json_array_get(json_object_get(root, "animations"), 1), *channel;
     size_t i, weights = 0;
-    json_array_foreach(json_object_get(animation, "channels"), i, channel) weights += strcmp("weights", json_string_value(json_object_get(json_object_get(channel, "target"), "path"))) == 0;
+    json_array_foreach(json_object_get(animation, "channels"), i, channel) weights +=
+        strcmp("weights", json_string_value(json_object_get(json_object_get(channel, "target"), "path"))) == 0;
     assert_int_equal(1, weights);
     json_decref(root);
     free(data);
@@ -283,14 +292,10 @@ static int remove_folder(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cesiumman_keeps_its_content),
-        cmocka_unit_test(fox_keeps_its_content),
-        cmocka_unit_test(kaykit_keeps_its_content),
-        cmocka_unit_test(bvh_becomes_a_skeleton),
-        cmocka_unit_test(cmu_bvh_becomes_a_skeleton),
-        cmocka_unit_test(collada_becomes_a_skeleton),
-        cmocka_unit_test(animated_matrix_becomes_parts),
-        cmocka_unit_test(parts_beside_a_gltf_are_taken_in),
+        cmocka_unit_test(cesiumman_keeps_its_content),   cmocka_unit_test(fox_keeps_its_content),
+        cmocka_unit_test(kaykit_keeps_its_content),      cmocka_unit_test(bvh_becomes_a_skeleton),
+        cmocka_unit_test(cmu_bvh_becomes_a_skeleton),    cmocka_unit_test(collada_becomes_a_skeleton),
+        cmocka_unit_test(animated_matrix_becomes_parts), cmocka_unit_test(parts_beside_a_gltf_are_taken_in),
         cmocka_unit_test(failure_leaves_nothing_behind),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -11,7 +11,8 @@
 io_joint *io_add_joint(io_character *character, const char *name, int32_t parent) {
     size_t index = character->joint_count++;
     /* grown by doubling, at powers of two */
-    if ((index & (index - 1)) == 0) character->joints = io_reallocate(character->joints, index == 0 ? 1 : index * 2, sizeof *character->joints);
+    if ((index & (index - 1)) == 0)
+        character->joints = io_reallocate(character->joints, index == 0 ? 1 : index * 2, sizeof *character->joints);
     io_joint *joint = &character->joints[index];
     *joint = (io_joint){.parent = parent, .node = -1, .rest = IO_IDENTITY};
     joint->name = name != NULL && *name != 0 ? io_copy_text(name) : io_format_text("joint %zu", index);
@@ -20,7 +21,8 @@ io_joint *io_add_joint(io_character *character, const char *name, int32_t parent
 
 io_clip *io_add_clip(io_character *character, const char *name) {
     size_t index = character->clip_count++;
-    if ((index & (index - 1)) == 0) character->clips = io_reallocate(character->clips, index == 0 ? 1 : index * 2, sizeof *character->clips);
+    if ((index & (index - 1)) == 0)
+        character->clips = io_reallocate(character->clips, index == 0 ? 1 : index * 2, sizeof *character->clips);
     io_clip *clip = &character->clips[index];
     *clip = (io_clip){0};
     clip->name = name != NULL && *name != 0 ? io_copy_text(name) : io_format_text("clip %zu", index);
@@ -56,7 +58,8 @@ bool io_time_clip(const char *path, io_clip *clip, io_error *error) {
     clip->seconds = last;
     clip->frame_rate = rate;
     if (!(last * rate < most_frames)) {
-        return io_fail(error, "%s: clip '%s' lasts %g s, more than %u frames; cut it to what is to be used", path, clip->name, last, most_frames);
+        return io_fail(error, "%s: clip '%s' lasts %g s, more than %u frames; cut it to what is to be used", path, clip->name, last,
+                       most_frames);
     }
     clip->frames = (uint32_t)floor(last * rate + 0.5) + 1;
     return true;
@@ -214,7 +217,8 @@ int32_t io_character_find_joint(const io_character *character, const char *name)
         for (size_t j = 0; j < character->joint_count; ++j) {
             const io_joint *joint = &character->joints[j];
             const char *colon = strrchr(joint->name, ':');
-            if (pass == 2 ? colon != NULL && strcmp(colon + 1, name) == 0 : (joint->skeletal || pass == 1) && strcmp(joint->name, name) == 0)
+            if (pass == 2 ? colon != NULL && strcmp(colon + 1, name) == 0
+                          : (joint->skeletal || pass == 1) && strcmp(joint->name, name) == 0)
                 return (int32_t)j;
         }
     }
@@ -264,14 +268,15 @@ static void settle_unit(io_reading *reading, double size) {
     static const struct {
         double unit;
         const char *name;
-    } candidates[] = {{1, "metres"}, {0.01, "centimetres"}, {0.0254, "inches"}, {0.056444, "1/0.45 inch (CMU recordings)"}, {0.001, "millimetres"}};
+    } candidates[] = {
+        {1, "metres"}, {0.01, "centimetres"}, {0.0254, "inches"}, {0.056444, "1/0.45 inch (CMU recordings)"}, {0.001, "millimetres"}};
     io_character *character = reading->character;
-    if (reading->unit_known) return;
+    /* a format's own unit stands unless it makes a mouse or a house; recordings without one are of people */
     double least = reading->likely_unit > 0 ? 0.25 : 0.9, most = reading->likely_unit > 0 ? 4 : 2.7;
     if (reading->likely_unit > 0) {
         character->unit = reading->likely_unit;
         double in_metres = size * reading->likely_unit;
-        if (!(size > 0) || (in_metres >= least && in_metres <= most)) return;
+        if (!(size > 0) || (in_metres >= 0.1 && in_metres <= 10)) return;
     }
     size_t best = 0;
     double nearest = INFINITY;
@@ -286,8 +291,8 @@ static void settle_unit(io_reading *reading, double size) {
     }
     if (!(size > 0)) best = 0;
     character->unit = candidates[best].unit;
-    io_note(&character->notes, "the unit is a guess: %s (%g m), as the rest pose then measures %.3g m; --unit settles it", candidates[best].name,
-            candidates[best].unit, size * candidates[best].unit);
+    io_note(&character->notes, "the unit is a guess: %s (%g m), as the rest pose then measures %.3g m; --unit settles it",
+            candidates[best].name, candidates[best].unit, size * candidates[best].unit);
 }
 
 /* Z is up where the legs hang along it: seen from the feet, the hips lie further along Z than along Y. */
@@ -336,15 +341,12 @@ bool io_character_load(const char *path, const io_character_options *options, io
         io_character_free(character);
         return false;
     }
-    double given = reading.unit_known ? character->unit : 1;
-    character->unit = 1;
     io_transform *locals = io_allocate(character->joint_count, sizeof *locals);
-    double (*matrices)[12] = io_allocate(character->joint_count, sizeof *matrices);
+    double(*matrices)[12] = io_allocate(character->joint_count, sizeof *matrices);
     bool z_up = character->z_up;
     character->z_up = false;
     io_character_sample(character, SIZE_MAX, 0, locals);
     io_character_world(character, locals, matrices);
-    character->unit = given;
     character->z_up = z_up;
     if (options->unit > 0) {
         character->unit = options->unit;

@@ -65,20 +65,26 @@ struct accessor_reader {
 
     // The bytes [offset, offset + needed) of a buffer view, or a rejection.
     const uint8_t *bytes(int view_index, size_t offset, size_t needed, int accessor_index) const {
-        if (view_index < 0 || size_t(view_index) >= model.bufferViews.size()) reject("accessor %d names buffer view %d, which is not there", accessor_index, view_index);
+        if (view_index < 0 || size_t(view_index) >= model.bufferViews.size())
+            reject("accessor %d names buffer view %d, which is not there", accessor_index, view_index);
         const tinygltf::BufferView &view = model.bufferViews[size_t(view_index)];
-        if (view.buffer < 0 || size_t(view.buffer) >= model.buffers.size()) reject("buffer view %d names buffer %d, which is not there", view_index, view.buffer);
+        if (view.buffer < 0 || size_t(view.buffer) >= model.buffers.size())
+            reject("buffer view %d names buffer %d, which is not there", view_index, view.buffer);
         const std::vector<unsigned char> &data = model.buffers[size_t(view.buffer)].data;
-        if (view.byteOffset > data.size() || view.byteLength > data.size() - view.byteOffset) reject("buffer view %d runs past the end of its buffer", view_index);
-        if (offset > view.byteLength || needed > view.byteLength - offset) reject("accessor %d runs past the end of its buffer view", accessor_index);
+        if (view.byteOffset > data.size() || view.byteLength > data.size() - view.byteOffset)
+            reject("buffer view %d runs past the end of its buffer", view_index);
+        if (offset > view.byteLength || needed > view.byteLength - offset)
+            reject("accessor %d runs past the end of its buffer view", accessor_index);
         return data.data() + view.byteOffset + offset;
     }
 
     static float component(const uint8_t *at, int type) {
         // integers are normalised, as glTF 2.0 (3.11, animations) reads them
         switch (type) {
-        case TINYGLTF_COMPONENT_TYPE_BYTE: return std::fmax(float(int8_t(at[0])) / 127.0f, -1.0f);
-        case TINYGLTF_COMPONENT_TYPE_UNSIGNED_BYTE: return float(at[0]) / 255.0f;
+        case TINYGLTF_COMPONENT_TYPE_BYTE:
+            return std::fmax(float(int8_t(at[0])) / 127.0f, -1.0f);
+        case TINYGLTF_COMPONENT_TYPE_UNSIGNED_BYTE:
+            return float(at[0]) / 255.0f;
         case TINYGLTF_COMPONENT_TYPE_SHORT: {
             int16_t value;
             std::memcpy(&value, at, sizeof value);
@@ -100,11 +106,15 @@ struct accessor_reader {
     static size_t component_size(int type, int accessor_index) {
         switch (type) {
         case TINYGLTF_COMPONENT_TYPE_BYTE:
-        case TINYGLTF_COMPONENT_TYPE_UNSIGNED_BYTE: return 1;
+        case TINYGLTF_COMPONENT_TYPE_UNSIGNED_BYTE:
+            return 1;
         case TINYGLTF_COMPONENT_TYPE_SHORT:
-        case TINYGLTF_COMPONENT_TYPE_UNSIGNED_SHORT: return 2;
-        case TINYGLTF_COMPONENT_TYPE_FLOAT: return 4;
-        default: reject("accessor %d has component type %d, which an animation may not use", accessor_index, type);
+        case TINYGLTF_COMPONENT_TYPE_UNSIGNED_SHORT:
+            return 2;
+        case TINYGLTF_COMPONENT_TYPE_FLOAT:
+            return 4;
+        default:
+            reject("accessor %d has component type %d, which an animation may not use", accessor_index, type);
         }
     }
 
@@ -148,7 +158,8 @@ struct accessor_reader {
                             : sparse.indices.componentType == TINYGLTF_COMPONENT_TYPE_UNSIGNED_SHORT ? 2
                             : sparse.indices.componentType == TINYGLTF_COMPONENT_TYPE_UNSIGNED_INT   ? 4
                                                                                                      : 0;
-        if (index_size == 0 || sparse.count < 0 || size_t(sparse.count) > accessor.count || sparse.indices.byteOffset < 0 || sparse.values.byteOffset < 0)
+        if (index_size == 0 || sparse.count < 0 || size_t(sparse.count) > accessor.count || sparse.indices.byteOffset < 0 ||
+            sparse.values.byteOffset < 0)
             reject("accessor %d has a malformed sparse part", index);
         size_t entries = size_t(sparse.count);
         const uint8_t *where = bytes(sparse.indices.bufferView, size_t(sparse.indices.byteOffset), entries * index_size, index);
@@ -157,7 +168,8 @@ struct accessor_reader {
             uint32_t element = 0;
             std::memcpy(&element, where + i * index_size, index_size); // little-endian hosts, as the rest of the tools
             if (element >= accessor.count) reject("accessor %d has a sparse index out of range", index);
-            for (size_t k = 0; k < width; ++k) values[element * width + k] = component(what + (i * width + k) * step, accessor.componentType);
+            for (size_t k = 0; k < width; ++k)
+                values[element * width + k] = component(what + (i * width + k) * step, accessor.componentType);
         }
     }
 };
@@ -187,7 +199,8 @@ void read_nodes(const tinygltf::Model &model, gltf_file *file) {
         copy_vector(from.rotation, 4, i, "rotation", node.rest.rotation);
         copy_vector(from.scale, 3, i, "scale", node.rest.scale);
         node.has_matrix = !from.matrix.empty();
-        if (node.has_matrix && from.matrix.size() != 16) reject("node %zu has a matrix of %zu numbers instead of 16", i, from.matrix.size());
+        if (node.has_matrix && from.matrix.size() != 16)
+            reject("node %zu has a matrix of %zu numbers instead of 16", i, from.matrix.size());
         for (size_t k = 0; node.has_matrix && k < 16; ++k) {
             node.matrix[k] = from.matrix[k];
             if (!(std::fabs(node.matrix[k]) < 1e30)) reject("node %zu has a matrix that is not finite", i);
@@ -213,9 +226,10 @@ void read_animations(const tinygltf::Model &model, gltf_file *file) {
             if (channel.target_path == "translation") path = IO_TRANSLATION;
             else if (channel.target_path == "rotation") path = IO_ROTATION;
             else if (channel.target_path == "scale") path = IO_SCALE;
-            else continue; // morph weights and extensions move no joint
+            else continue;                         // morph weights and extensions move no joint
             if (channel.target_node < 0) continue; // in range where it is there: gltf_parse has seen to it
-            if (channel.sampler < 0 || size_t(channel.sampler) >= from.samplers.size()) reject("animation %zu names sampler %d, which is not there", a, channel.sampler);
+            if (channel.sampler < 0 || size_t(channel.sampler) >= from.samplers.size())
+                reject("animation %zu names sampler %d, which is not there", a, channel.sampler);
             const tinygltf::AnimationSampler &sampler = from.samplers[size_t(channel.sampler)];
             size_t width = path == IO_ROTATION ? 4 : 3, values = 0, times = 0;
             io_track &track = animation.tracks[animation.track_count++];
@@ -226,12 +240,15 @@ void read_animations(const tinygltf::Model &model, gltf_file *file) {
             else if (sampler.interpolation == "CUBICSPLINE") track.interpolation = IO_CUBICSPLINE;
             else reject("animation %zu has interpolation '%s'; LINEAR, STEP and CUBICSPLINE can be read", a, sampler.interpolation.c_str());
             track.times = accessors.read(sampler.input, TINYGLTF_TYPE_SCALAR, 1, &times);
-            if (model.accessors[size_t(sampler.input)].componentType != TINYGLTF_COMPONENT_TYPE_FLOAT) reject("accessor %d holds key times that are no floats", sampler.input);
+            if (model.accessors[size_t(sampler.input)].componentType != TINYGLTF_COMPONENT_TYPE_FLOAT)
+                reject("accessor %d holds key times that are no floats", sampler.input);
             track.values = accessors.read(sampler.output, path == IO_ROTATION ? TINYGLTF_TYPE_VEC4 : TINYGLTF_TYPE_VEC3, width, &values);
-            if (values != times * (track.interpolation == IO_CUBICSPLINE ? 3 : 1)) reject("animation %zu has %zu key times but %zu values", a, times, values);
+            if (values != times * (track.interpolation == IO_CUBICSPLINE ? 3 : 1))
+                reject("animation %zu has %zu key times but %zu values", a, times, values);
             track.count = uint32_t(times);
             for (size_t k = 0; k < times; ++k) {
-                if (track.times[k] < 0 || (k > 0 && track.times[k] < track.times[k - 1])) reject("animation %zu has key times that fall or are negative", a);
+                if (track.times[k] < 0 || (k > 0 && track.times[k] < track.times[k - 1]))
+                    reject("animation %zu has key times that fall or are negative", a);
             }
         }
     }
@@ -260,7 +277,8 @@ std::vector<unsigned char> wrap(const std::string &text, const uint8_t *binary, 
 
 } // namespace
 
-extern "C" bool gltf_file_read(const char *path, const char *text, const uint8_t *binary, size_t binary_size, gltf_file *file, io_error *error) {
+extern "C" bool gltf_file_read(const char *path, const char *text, const uint8_t *binary, size_t binary_size, gltf_file *file,
+                               io_error *error) {
     *file = gltf_file{};
     try {
         tinygltf::TinyGLTF loader;
@@ -279,7 +297,8 @@ extern "C" bool gltf_file_read(const char *path, const char *text, const uint8_t
         }
         if (!loaded) {
             while (!problem.empty() && (problem.back() == '\n' || problem.back() == ' ')) problem.pop_back();
-            throw malformed("is no glTF 2.0 that can be read: " + (problem.empty() ? std::string("tinygltf gives no reason") : problem.substr(0, 300)));
+            throw malformed("is no glTF 2.0 that can be read: " +
+                            (problem.empty() ? std::string("tinygltf gives no reason") : problem.substr(0, 300)));
         }
         read_nodes(model, file);
         read_animations(model, file);

@@ -70,7 +70,8 @@ static const json_t *item_of(const json_t *root, const char *array, json_int_t i
 
 /* An index into a top-level array. An absent one is fine. */
 static bool refers(const json_t *root, const json_t *value, const char *array) {
-    return value == NULL || (json_is_integer(value) && json_integer_value(value) >= 0 && (size_t)json_integer_value(value) < count_of(root, array));
+    return value == NULL ||
+           (json_is_integer(value) && json_integer_value(value) >= 0 && (size_t)json_integer_value(value) < count_of(root, array));
 }
 
 /* Parent (-1: none) and topmost ancestor of each node. */
@@ -87,25 +88,30 @@ static bool check_nodes(const char *path, const json_t *root, node_graph *graph,
     json_array_foreach((json_t *)nodes, n, node) {
         if (!json_is_object(node)) return io_fail(error, "%s: node %zu is no object", path, n);
         for (int k = 0; k < 3; ++k) {
-            if (!refers(root, json_object_get(node, to[k][0]), to[k][1])) return io_fail(error, "%s: node %zu names a %s that is not there", path, n, to[k][0]);
+            if (!refers(root, json_object_get(node, to[k][0]), to[k][1]))
+                return io_fail(error, "%s: node %zu names a %s that is not there", path, n, to[k][0]);
         }
-        const json_t *children = json_object_get(node, "children"), *rotation = json_object_get(node, "rotation"), *matrix = json_object_get(node, "matrix");
+        const json_t *children = json_object_get(node, "children"), *rotation = json_object_get(node, "rotation"),
+                     *matrix = json_object_get(node, "matrix");
         if (children != NULL && !json_is_array(children)) return io_fail(error, "%s: node %zu has children that are no list", path, n);
         json_array_foreach((json_t *)children, c, child) {
             if (!refers(root, child, "nodes")) return io_fail(error, "%s: node %zu has a child that is not there", path, n);
             size_t below = (size_t)json_integer_value(child);
-            if (parent[below] >= 0) return io_fail(error, "%s: node %zu has two parents, or one twice: %d and %zu", path, below, parent[below], n);
+            if (parent[below] >= 0)
+                return io_fail(error, "%s: node %zu has two parents, or one twice: %d and %zu", path, below, parent[below], n);
             parent[below] = (int32_t)n;
         }
         if (rotation != NULL && matrix == NULL) {
             double length = 0;
             for (size_t k = 0; k < 4; ++k) length += pow(json_number_value(json_array_get(rotation, k)), 2);
-            if (!(fabs(sqrt(length) - 1) <= 0.05)) return io_fail(error, "%s: node %zu has a rotation of length %.3g instead of 1", path, n, sqrt(length));
+            if (!(fabs(sqrt(length) - 1) <= 0.05))
+                return io_fail(error, "%s: node %zu has a rotation of length %.3g instead of 1", path, n, sqrt(length));
         }
         if (matrix != NULL && (rotation != NULL || json_object_get(node, "translation") != NULL || json_object_get(node, "scale") != NULL))
             return io_fail(error, "%s: node %zu has a matrix and its parts; keep one", path, n);
         for (size_t k = 3; k < 16 && matrix != NULL; k += 4) {
-            if (json_number_value(json_array_get(matrix, k)) != (k == 15)) return io_fail(error, "%s: node %zu has a matrix that is no affine transform", path, n);
+            if (json_number_value(json_array_get(matrix, k)) != (k == 15))
+                return io_fail(error, "%s: node %zu has a matrix that is no affine transform", path, n);
         }
     }
     /* walks up that end at a root or at a node whose top is known: every node is walked once */
@@ -137,7 +143,8 @@ static bool check_skins(const char *path, const json_t *root, const node_graph *
     const json_t *skin, *joint;
     size_t s, j;
     json_array_foreach(json_object_get(root, "skins"), s, skin) {
-        const json_t *joints = json_object_get(skin, "joints"), *skeleton = json_object_get(skin, "skeleton"), *bind = json_object_get(skin, "inverseBindMatrices");
+        const json_t *joints = json_object_get(skin, "joints"), *skeleton = json_object_get(skin, "skeleton"),
+                     *bind = json_object_get(skin, "inverseBindMatrices");
         if (!json_is_array(joints) || json_array_size(joints) == 0) return io_fail(error, "%s: skin %zu has no joints", path, s);
         if (!refers(root, skeleton, "nodes")) return io_fail(error, "%s: skin %zu names a skeleton node that is not there", path, s);
         if (!refers(root, bind, "accessors")) return io_fail(error, "%s: skin %zu names inverse bind matrices that are not there", path, s);
@@ -145,7 +152,8 @@ static bool check_skins(const char *path, const json_t *root, const node_graph *
         json_array_foreach((json_t *)joints, j, joint) {
             if (!refers(root, joint, "nodes")) return io_fail(error, "%s: skin %zu names a joint that is not there", path, s);
             int32_t node = (int32_t)json_integer_value(joint), above = graph->top[node];
-            if (top >= 0 && above != top) return io_fail(error, "%s: skin %zu has joints without a common root; put them under one node", path, s);
+            if (top >= 0 && above != top)
+                return io_fail(error, "%s: skin %zu has joints without a common root; put them under one node", path, s);
             top = above;
             if (skeleton != NULL && !is_below(graph, node, (int32_t)json_integer_value(skeleton), stamps, (uint32_t)s + 1))
                 return io_fail(error, "%s: skin %zu has a skeleton node that is not above its joints; correct it or leave it out", path, s);
@@ -155,8 +163,11 @@ static bool check_skins(const char *path, const json_t *root, const node_graph *
             const char *type = json_string_value(json_object_get(accessor, "type"));
             if (type == NULL || strcmp(type, "MAT4") != 0 || json_integer_value(json_object_get(accessor, "componentType")) != 5126)
                 return io_fail(error, "%s: skin %zu has inverse bind matrices that are no 4 x 4 float matrices", path, s);
-            const json_t *view = item_of(root, "bufferViews", json_object_get(accessor, "bufferView") != NULL ? json_integer_value(json_object_get(accessor, "bufferView")) : -1);
-            if (json_object_get(view, "byteStride") != NULL) return io_fail(error, "%s: skin %zu has inverse bind matrices with a stride", path, s);
+            const json_t *view =
+                item_of(root, "bufferViews",
+                        json_object_get(accessor, "bufferView") != NULL ? json_integer_value(json_object_get(accessor, "bufferView")) : -1);
+            if (json_object_get(view, "byteStride") != NULL)
+                return io_fail(error, "%s: skin %zu has inverse bind matrices with a stride", path, s);
             if (json_integer_value(json_object_get(accessor, "count")) < (json_int_t)json_array_size(joints))
                 return io_fail(error, "%s: skin %zu has fewer inverse bind matrices than joints", path, s);
         }
@@ -212,14 +223,17 @@ static bool check_animations(const char *path, const json_t *root, io_error *err
             if (node == NULL || moved == NULL) continue;
             if (!refers(root, node, "nodes")) good = good && io_fail(error, "%s: animation %zu moves a node that is not there", path, a);
             if (!good) break;
-            for (k = 0; k < 4 && strcmp(moved, paths[k]) != 0; ++k) {}
+            for (k = 0; k < 4 && strcmp(moved, paths[k]) != 0; ++k) {
+            }
             if (k < 4) targets[count++] = (uint32_t)json_integer_value(node) * 4 + (uint32_t)k;
             if (k < 3 && json_object_get(item_of(root, "nodes", json_integer_value(node)), "matrix") != NULL)
-                good = io_fail(error, "%s: animation %zu moves node %lld, which has a matrix; give it translation, rotation and scale", path, a, (long long)json_integer_value(node));
+                good = io_fail(error, "%s: animation %zu moves node %lld, which has a matrix; give it translation, rotation and scale",
+                               path, a, (long long)json_integer_value(node));
         }
         qsort(targets, count, sizeof *targets, by_value);
         for (k = 1; k < count && good; ++k) {
-            if (targets[k] == targets[k - 1]) good = io_fail(error, "%s: animation %zu moves the %s of node %u twice", path, a, paths[targets[k] % 4], targets[k] / 4);
+            if (targets[k] == targets[k - 1])
+                good = io_fail(error, "%s: animation %zu moves the %s of node %u twice", path, a, paths[targets[k] % 4], targets[k] / 4);
         }
         free(targets);
         json_array_foreach(json_object_get(animation, "samplers"), k, sampler) {
@@ -253,7 +267,8 @@ json_t *gltf_parse(const char *path, const gltf_parts *parts, io_error *error) {
             if (good && !json_is_object(item)) good = io_fail(error, "%s: entry %zu of its %s is no object", path, index, arrays[a]);
         }
     }
-    if (good && count_of(root, "nodes") > 65535) good = io_fail(error, "%s: holds %zu nodes; at most 65535 can be read", path, count_of(root, "nodes"));
+    if (good && count_of(root, "nodes") > 65535)
+        good = io_fail(error, "%s: holds %zu nodes; at most 65535 can be read", path, count_of(root, "nodes"));
     json_array_foreach(json_object_get(root, "extensionsRequired"), index, item) {
         const char *name = json_string_value(item);
         if (good && name != NULL && strstr(name, "meshopt_compression") != NULL)
@@ -266,8 +281,8 @@ json_t *gltf_parse(const char *path, const gltf_parts *parts, io_error *error) {
         size_t nodes = count_of(root, "nodes");
         node_graph graph = {io_allocate(nodes, sizeof(int32_t)), io_allocate(nodes, sizeof(int32_t))};
         uint32_t *stamps = io_allocate(nodes, sizeof *stamps);
-        good = check_nodes(path, root, &graph, error) && check_skins(path, root, &graph, stamps, error) && check_skinned(path, root, &graph, error) &&
-               check_animations(path, root, error);
+        good = check_nodes(path, root, &graph, error) && check_skins(path, root, &graph, stamps, error) &&
+               check_skinned(path, root, &graph, error) && check_animations(path, root, error);
         free(stamps);
         free(graph.top);
         free(graph.parent);
@@ -287,18 +302,22 @@ static json_t *keep_needed(const json_t *array, const bool *needed, json_t *stub
 }
 
 static void mark(bool *needed, size_t count, const json_t *index) {
-    if (json_is_integer(index) && json_integer_value(index) >= 0 && (size_t)json_integer_value(index) < count) needed[json_integer_value(index)] = true;
+    if (json_is_integer(index) && json_integer_value(index) >= 0 && (size_t)json_integer_value(index) < count)
+        needed[json_integer_value(index)] = true;
 }
 
 json_t *gltf_reduce(const json_t *root) {
     static const char *const node_keys[] = {"name", "children", "matrix", "translation", "rotation", "scale", "mesh"};
-    json_t *animations = json_deep_copy(json_object_get(root, "animations")), *accessors = json_deep_copy(json_object_get(root, "accessors"));
+    json_t *animations = json_deep_copy(json_object_get(root, "animations")),
+           *accessors = json_deep_copy(json_object_get(root, "accessors"));
     json_t *views = json_deep_copy(json_object_get(root, "bufferViews")), *nodes = json_array(), *skins = json_array(), *item, *part;
     make_whole(animations);
     make_whole(accessors);
     make_whole(views);
-    size_t index, k, accessor_count = json_array_size(accessors), view_count = json_array_size(views), buffer_count = count_of(root, "buffers");
-    bool *accessor_needed = io_allocate(accessor_count, 1), *view_needed = io_allocate(view_count, 1), *buffer_needed = io_allocate(buffer_count, 1);
+    size_t index, k, accessor_count = json_array_size(accessors), view_count = json_array_size(views),
+                     buffer_count = count_of(root, "buffers");
+    bool *accessor_needed = io_allocate(accessor_count, 1), *view_needed = io_allocate(view_count, 1),
+         *buffer_needed = io_allocate(buffer_count, 1);
     json_array_foreach(json_object_get(root, "nodes"), index, item) {
         json_t *node = json_object();
         for (k = 0; k < sizeof node_keys / sizeof *node_keys; ++k) {
@@ -306,7 +325,8 @@ json_t *gltf_reduce(const json_t *root) {
         }
         json_array_append_new(nodes, node);
     }
-    json_array_foreach(json_object_get(root, "skins"), index, item) json_array_append_new(skins, json_pack("{s:O}", "joints", json_object_get(item, "joints")));
+    json_array_foreach(json_object_get(root, "skins"), index, item)
+        json_array_append_new(skins, json_pack("{s:O}", "joints", json_object_get(item, "joints")));
     json_array_foreach(animations, index, item) {
         json_object_del(item, "extensions");
         json_object_del(item, "extras");
@@ -342,10 +362,11 @@ json_t *gltf_reduce(const json_t *root) {
         json_object_del(item, "extras");
         json_object_del(item, "extensions");
     }
-    json_t *reduced = json_pack("{s:{s:s}, s:o, s:o, s:o, s:o, s:o}", "asset", "version", "2.0", "nodes", nodes, "skins", skins, "accessors",
-                                keep_needed(accessors, accessor_needed, json_pack("{s:i, s:i, s:s}", "componentType", 5126, "count", 1, "type", "SCALAR")), "bufferViews",
-                                keep_needed(views, view_needed, json_pack("{s:i, s:i}", "buffer", 0, "byteLength", 1)), "buffers",
-                                keep_needed(buffers, buffer_needed, json_pack("{s:i, s:s}", "byteLength", 1, "uri", "data:application/octet-stream;base64,AA==")));
+    json_t *reduced = json_pack(
+        "{s:{s:s}, s:o, s:o, s:o, s:o, s:o}", "asset", "version", "2.0", "nodes", nodes, "skins", skins, "accessors",
+        keep_needed(accessors, accessor_needed, json_pack("{s:i, s:i, s:s}", "componentType", 5126, "count", 1, "type", "SCALAR")),
+        "bufferViews", keep_needed(views, view_needed, json_pack("{s:i, s:i}", "buffer", 0, "byteLength", 1)), "buffers",
+        keep_needed(buffers, buffer_needed, json_pack("{s:i, s:s}", "byteLength", 1, "uri", "data:application/octet-stream;base64,AA==")));
     if (animations != NULL) json_object_set(reduced, "animations", animations);
     json_decref(animations);
     json_decref(accessors);

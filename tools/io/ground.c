@@ -19,8 +19,8 @@ struct ground {
      * within `first_cell`, so that coordinates near the walker keep their digits however large the raster is */
     float place[2][2], start[2];
     int32_t first_cell[2];
-    float base;  /* procedural: height under the origin, taken off; rasters have it taken off their samples */
-    float scale; /* procedural: size of features */
+    float base;             /* procedural: height under the origin, taken off; rasters have it taken off their samples */
+    float scale;            /* procedural: size of features */
     float slope, rise, run; /* a plane has no steps, stairs no slope */
     uint32_t seed;
     int32_t columns, rows;
@@ -81,7 +81,8 @@ static void heights16(const ground *g, const float *x, const float *z, float *he
     float gx[LANES], gz[LANES], sx[LANES], sz[LANES];
     for (int k = 0; k < LANES; ++k) {
         /* beyond 2^30 cells nothing is meant; the select also catches NaN */
-        float px = x[k] * g->place[0][0] + z[k] * g->place[0][1] + g->start[0], pz = x[k] * g->place[1][0] + z[k] * g->place[1][1] + g->start[1];
+        float px = x[k] * g->place[0][0] + z[k] * g->place[0][1] + g->start[0],
+              pz = x[k] * g->place[1][0] + z[k] * g->place[1][1] + g->start[1];
         gx[k] = fabsf(px) < 1e9f ? px : 1e9f;
         gz[k] = fabsf(pz) < 1e9f ? pz : 1e9f;
     }
@@ -124,7 +125,8 @@ static void heights16(const ground *g, const float *x, const float *z, float *he
             corner[3][k] = cell[g->columns + 1];
         }
         for (int k = 0; k < LANES; ++k) {
-            float across = corner[1][k] - corner[0][k], along = corner[2][k] - corner[0][k], twist = corner[0][k] - corner[1][k] - corner[2][k] + corner[3][k];
+            float across = corner[1][k] - corner[0][k], along = corner[2][k] - corner[0][k],
+                  twist = corner[0][k] - corner[1][k] - corner[2][k] + corner[3][k];
             height[k] = corner[0][k] + across * u[k] + along * v[k] + twist * u[k] * v[k] + inside[k];
             sx[k] = across + twist * v[k];
             sz[k] = along + twist * u[k];
@@ -145,8 +147,8 @@ static float height_at(const ground *g, float x, float z, float slope[2]) {
 }
 
 static bool finite_ray(const phx_ray_block *r, int k) {
-    return isfinite(r->org_x[k]) && isfinite(r->org_y[k]) && isfinite(r->org_z[k]) && isfinite(r->dir_x[k]) && isfinite(r->dir_y[k]) && isfinite(r->dir_z[k]) &&
-           !isnan(r->tnear[k]) && !isnan(r->tfar[k]);
+    return isfinite(r->org_x[k]) && isfinite(r->org_y[k]) && isfinite(r->org_z[k]) && isfinite(r->dir_x[k]) && isfinite(r->dir_y[k]) &&
+           isfinite(r->dir_z[k]) && !isnan(r->tnear[k]) && !isnan(r->tfar[k]);
 }
 
 static void set_hit(phx_ray_block *r, int k, float t, float slope_x, float slope_z) {
@@ -177,7 +179,8 @@ static void march(const ground *g, phx_ray_block *r, int k) {
             float high = t;
             for (int b = 0; b < 40; ++b) {
                 float middle = low + (high - low) * 0.5f;
-                float at = r->org_y[k] + middle * r->dir_y[k] - height_at(g, r->org_x[k] + middle * r->dir_x[k], r->org_z[k] + middle * r->dir_z[k], slope);
+                float at = r->org_y[k] + middle * r->dir_y[k] -
+                           height_at(g, r->org_x[k] + middle * r->dir_x[k], r->org_z[k] + middle * r->dir_z[k], slope);
                 if ((before > 0) == (at > 0)) low = middle;
                 else high = middle;
             }
@@ -303,7 +306,8 @@ static bool take_procedural(const char *name, const ground_options *options, gro
         if (rest != NULL) {
             char *text = io_copy_text(rest), *comma = strchr(text, ',');
             if (comma != NULL) *comma = 0;
-            if (comma == NULL || !io_parse_number(text, &number[0]) || !io_parse_number(comma + 1, &number[1]) || !(number[1] >= 0.01 && number[1] < 1e3) || !(fabs(number[0]) < 1e3))
+            if (comma == NULL || !io_parse_number(text, &number[0]) || !io_parse_number(comma + 1, &number[1]) ||
+                !(number[1] >= 0.01 && number[1] < 1e3) || !(fabs(number[0]) < 1e3))
                 *good = io_fail(error, "ground '%s': write stairs:RISE,RUN in metres, as in stairs:0.17,0.29", name);
             free(text);
         }
@@ -312,7 +316,8 @@ static bool take_procedural(const char *name, const ground_options *options, gro
         g->run = (float)(number[1] * options->scale);
     } else if (length == 5 && strncmp(name, "hills", 5) == 0) {
         number[0] = 1;
-        if (rest != NULL && (!io_parse_number(rest, number) || !(number[0] >= 0 && number[0] < 4294967296.0) || number[0] != floor(number[0])))
+        if (rest != NULL &&
+            (!io_parse_number(rest, number) || !(number[0] >= 0 && number[0] < 4294967296.0) || number[0] != floor(number[0])))
             *good = io_fail(error, "ground '%s': write hills:SEED with a whole number, as in hills:7", name);
         g->kind = GROUND_HILLS;
         g->seed = *good ? (uint32_t)number[0] : 0;
@@ -330,7 +335,8 @@ static void degrees_to_metres(ground_raster *raster, io_notes *notes) {
     raster->cell[0] *= 111412.84 * cos(phi) - 93.5 * cos(3 * phi) + 0.118 * cos(5 * phi);
     raster->cell[1] *= 111132.92 - 559.82 * cos(2 * phi) + 1.175 * cos(4 * phi) - 0.0023 * cos(6 * phi);
     raster->degrees = false;
-    io_note(notes, "the raster is in degrees: at latitude %.4g a cell measures %.5g x %.5g m", raster->latitude, raster->cell[0], raster->cell[1]);
+    io_note(notes, "the raster is in degrees: at latitude %.4g a cell measures %.5g x %.5g m", raster->latitude, raster->cell[0],
+            raster->cell[1]);
 }
 
 /* The middle of the cell nearest to the raster's middle ground at all four corners. */
@@ -363,7 +369,8 @@ static bool place_raster(const char *path, ground *g, ground_raster *raster, con
         const float *c = raster->height + (size_t)j * raster->columns + i;
         if (!isfinite(c[0] + c[1] + c[raster->columns] + c[raster->columns + 1])) {
             if (!nearest_ground(raster, at)) return io_fail(error, "%s: holds no ground: no cell has all four corners", path);
-            io_note(&g->notes, "the middle has no ground; the origin is %g,%g", (at[0] - middle[0]) * cell[0], (at[1] - middle[1]) * cell[1]);
+            io_note(&g->notes, "the middle has no ground; the origin is %g,%g", (at[0] - middle[0]) * cell[0],
+                    (at[1] - middle[1]) * cell[1]);
         }
     }
     turn_of(options->heading_degrees, turn);
@@ -371,7 +378,8 @@ static bool place_raster(const char *path, ground *g, ground_raster *raster, con
     g->rows = (int32_t)raster->rows;
     for (int a = 0; a < 2; ++a) {
         if (!(at[a] >= 0 && at[a] <= (a == 0 ? raster->columns : raster->rows) - 1.0))
-            return io_fail(error, "%s: --origin lies outside; X may be from %g to %g and Z from %g to %g", path, -half[0], half[0], -half[1], half[1]);
+            return io_fail(error, "%s: --origin lies outside; X may be from %g to %g and Z from %g to %g", path, -half[0], half[0],
+                           -half[1], half[1]);
         double first = floor(at[a]);
         g->first_cell[a] = (int32_t)first;
         g->start[a] = (float)(at[a] - first);
@@ -407,7 +415,8 @@ static bool place_raster(const char *path, ground *g, ground_raster *raster, con
         g->extent.least[2] = fmin(g->extent.least[2], wz);
         g->extent.most[2] = fmax(g->extent.most[2], wz);
     }
-    io_note(&g->notes, "the ground measures %.5g x %.5g m in cells of %.4g x %.4g m, %.5g m from lowest to highest", 2 * half[0], 2 * half[1], cell[0], cell[1], high - low);
+    io_note(&g->notes, "the ground measures %.5g x %.5g m in cells of %.4g x %.4g m, %.5g m from lowest to highest", 2 * half[0],
+            2 * half[1], cell[0], cell[1], high - low);
     g->height = raster->height;
     raster->height = NULL;
     finish_extent(g);

@@ -7,10 +7,10 @@
 /* A raster as its file has it: rows from north to south, NaN where there is no ground. */
 typedef struct ground_raster {
     uint32_t columns, rows;
-    double cell[2];       /* size of a cell, X and Z: metres, or degrees where `degrees` */
+    double cell[2]; /* size of a cell, X and Z: metres, or degrees where `degrees` */
     bool degrees;
-    double latitude;      /* of the middle, where `degrees` */
-    float *height;        /* columns * rows, metres */
+    double latitude; /* of the middle, where `degrees` */
+    float *height;   /* columns * rows, metres */
 } ground_raster;
 
 bool ground_read_raster(const char *path, ground_raster *raster, io_notes *notes, io_error *error);

@@ -30,7 +30,7 @@ static bool gather(const char *path, const struct aiScene *scene, float (**point
     }
     if (count == 0) return io_fail(error, "%s: holds no triangles; give a mesh or a height map as ground", path);
     if (count > 4000000) return io_fail(error, "%s: holds %zu triangles; cut it to 4 million at most", path, count);
-    float (*out)[3] = io_allocate(count * 3, sizeof *out);
+    float(*out)[3] = io_allocate(count * 3, sizeof *out);
     size_t at = 0;
     for (unsigned m = 0; m < scene->mNumMeshes; ++m) {
         const struct aiMesh *mesh = scene->mMeshes[m];
@@ -95,13 +95,16 @@ static void place(float (*points)[3], size_t triangles, const double origin[3], 
 }
 
 /* Height under the origin, in a first scene in the file's own coordinates: Embree finds it as it will find the feet's. */
-static bool find_base(const char *path, ground_mesh *mesh, const ground_options *options, io_notes *notes, double origin[3], io_error *error) {
-    double x = options->has_origin ? options->origin[0] / options->scale : 0, z = options->has_origin ? options->origin[1] / options->scale : 0, height = 0;
+static bool find_base(const char *path, ground_mesh *mesh, const ground_options *options, io_notes *notes, double origin[3],
+                      io_error *error) {
+    double x = options->has_origin ? options->origin[0] / options->scale : 0,
+           z = options->has_origin ? options->origin[1] / options->scale : 0, height = 0;
     if (!ground_mesh_height(mesh, x, z, &height, NULL)) {
         double middle[2] = {(mesh->least[0] + mesh->most[0]) / 2, (mesh->least[2] + mesh->most[2]) / 2};
         if (options->has_origin || !ground_mesh_height(mesh, middle[0], middle[1], &height, NULL)) {
-            return io_fail(error, "%s: has no ground at %g,%g; give --origin X,Z within X %g to %g, Z %g to %g", path, x * options->scale, z * options->scale,
-                           mesh->least[0] * options->scale, mesh->most[0] * options->scale, mesh->least[2] * options->scale, mesh->most[2] * options->scale);
+            return io_fail(error, "%s: has no ground at %g,%g; give --origin X,Z within X %g to %g, Z %g to %g", path, x * options->scale,
+                           z * options->scale, mesh->least[0] * options->scale, mesh->most[0] * options->scale,
+                           mesh->least[2] * options->scale, mesh->most[2] * options->scale);
         }
         x = middle[0];
         z = middle[1];
@@ -116,7 +119,7 @@ static bool find_base(const char *path, ground_mesh *mesh, const ground_options 
 bool ground_mesh_load(const char *path, const ground_options *options, ground_mesh **loaded, io_notes *notes, io_error *error) {
     const struct aiScene *scene = io_import_scene(path, aiProcess_Triangulate | aiProcess_PreTransformVertices, error);
     if (scene == NULL) return false;
-    float (*points)[3] = NULL;
+    float(*points)[3] = NULL;
     size_t triangles = 0;
     bool good = gather(path, scene, &points, &triangles, error);
     aiReleaseImport(scene);
@@ -132,7 +135,8 @@ bool ground_mesh_load(const char *path, const ground_options *options, ground_me
         place(points, triangles, origin, options->heading_degrees, options->scale);
         measure(mesh, points, triangles);
         good = build(path, mesh, points, triangles, error);
-        io_note(notes, "the ground is a mesh of %zu triangles, %.4g x %.4g m", triangles, mesh->most[0] - mesh->least[0], mesh->most[2] - mesh->least[2]);
+        io_note(notes, "the ground is a mesh of %zu triangles, %.4g x %.4g m", triangles, mesh->most[0] - mesh->least[0],
+                mesh->most[2] - mesh->least[2]);
     }
     free(points);
     if (!good) ground_mesh_free(mesh);
@@ -169,8 +173,9 @@ bool ground_mesh_height(const ground_mesh *mesh, double x, double z, double *hei
     struct RTCIntersectContext context;
     rtcInitIntersectContext(&context);
     double top = mesh->most[1] + 1 + 1e-3 * (mesh->most[1] - mesh->least[1]);
-    struct RTCRayHit ray = {.ray = {.org_x = (float)x, .org_y = (float)top, .org_z = (float)z, .dir_y = -1, .tfar = INFINITY, .mask = UINT32_MAX},
-                            .hit = {.geomID = RTC_INVALID_GEOMETRY_ID}};
+    struct RTCRayHit ray = {
+        .ray = {.org_x = (float)x, .org_y = (float)top, .org_z = (float)z, .dir_y = -1, .tfar = INFINITY, .mask = UINT32_MAX},
+        .hit = {.geomID = RTC_INVALID_GEOMETRY_ID}};
     rtcIntersect1(mesh->scene, &context, &ray);
     if (ray.hit.geomID == RTC_INVALID_GEOMETRY_ID) return false;
     double n[3] = {ray.hit.Ng_x, ray.hit.Ng_y, ray.hit.Ng_z};
@@ -187,8 +192,8 @@ void ground_mesh_cast16(const ground_mesh *mesh, uint32_t active, phx_ray_block 
     rtcInitIntersectContext(&context);
     memcpy(&block, rays, sizeof block);
     for (int k = 0; k < 16; ++k) {
-        bool sound = within(rays->org_x[k]) && within(rays->org_y[k]) && within(rays->org_z[k]) && within(rays->dir_x[k]) && within(rays->dir_y[k]) &&
-                     within(rays->dir_z[k]) && rays->tnear[k] <= rays->tfar[k];
+        bool sound = within(rays->org_x[k]) && within(rays->org_y[k]) && within(rays->org_z[k]) && within(rays->dir_x[k]) &&
+                     within(rays->dir_y[k]) && within(rays->dir_z[k]) && rays->tnear[k] <= rays->tfar[k];
         if (active >> k & 1) rays->geomID[k] = PHX_NO_HIT;
         valid[k] = (active >> k & 1) && sound ? -1 : 0;
         block.hit.geomID[k] = RTC_INVALID_GEOMETRY_ID;
@@ -220,7 +225,9 @@ bool ground_mesh_load(const char *path, const ground_options *options, ground_me
     (void)options;
     (void)mesh;
     (void)notes;
-    return io_fail(error, "%s: is a mesh, and this phalanx was built without Embree; install libembree-dev and build again, or give a height map", path);
+    return io_fail(error,
+                   "%s: is a mesh, and this phalanx was built without Embree; install libembree-dev and build again, or give a height map",
+                   path);
 }
 void ground_mesh_free(ground_mesh *mesh) { (void)mesh; }
 void ground_mesh_extent(const ground_mesh *mesh, double least[3], double most[3]) { (void)mesh, (void)least, (void)most; }

@@ -34,8 +34,11 @@ static const uint64_t most_samples = (uint64_t)64 << 20;
 
 /* A side of 2 samples at least, and not more than memory should hold. */
 static bool sensible_size(const char *path, double columns, double rows, io_error *error) {
-    if (!(columns >= 2 && rows >= 2)) return io_fail(error, "%s: measures %g x %g samples; a ground needs 2 x 2 at least", path, columns, rows);
-    if (!(columns * rows <= (double)most_samples)) return io_fail(error, "%s: measures %g x %g samples; cut it to %llu million at most", path, columns, rows, (unsigned long long)(most_samples >> 20));
+    if (!(columns >= 2 && rows >= 2))
+        return io_fail(error, "%s: measures %g x %g samples; a ground needs 2 x 2 at least", path, columns, rows);
+    if (!(columns * rows <= (double)most_samples))
+        return io_fail(error, "%s: measures %g x %g samples; cut it to %llu million at most", path, columns, rows,
+                       (unsigned long long)(most_samples >> 20));
     return true;
 }
 
@@ -52,7 +55,8 @@ static bool read_asc(const char *path, const char *text, ground_raster *raster, 
         snprintf(key, sizeof key, "%.*s", (int)(length < 31 ? length : 31), at);
         char *after = NULL;
         double value = strtod(at + length, &after);
-        if (after == at + length) return io_fail(error, "%s: header line '%s' has no number; it is no ESRI ASCII grid or is damaged", path, key);
+        if (after == at + length)
+            return io_fail(error, "%s: header line '%s' has no number; it is no ESRI ASCII grid or is damaged", path, key);
         at = after;
         if (strcasecmp(key, "ncols") == 0) columns = value;
         else if (strcasecmp(key, "nrows") == 0) rows = value;
@@ -70,7 +74,8 @@ static bool read_asc(const char *path, const char *text, ground_raster *raster, 
         return io_fail(error, "%s: its header gives no usable ncols, nrows and cellsize; it is no ESRI ASCII grid or is damaged", path);
     if (!sensible_size(path, columns, rows, error)) return false;
     /* a sample takes two bytes at least: nothing is taken on the header's word alone */
-    if (columns * rows > (double)strlen(at) / 2 + 1) return io_fail(error, "%s: is cut short: its header says %g x %g samples", path, columns, rows);
+    if (columns * rows > (double)strlen(at) / 2 + 1)
+        return io_fail(error, "%s: is cut short: its header says %g x %g samples", path, columns, rows);
     raster->columns = (uint32_t)columns;
     raster->rows = (uint32_t)rows;
     raster->cell[0] = cell[0];
@@ -85,7 +90,9 @@ static bool read_asc(const char *path, const char *text, ground_raster *raster, 
         double value = strtod(at, &after);
         if (after == at || (*after != 0 && !isspace((unsigned char)*after))) {
             while (isspace((unsigned char)*at)) ++at;
-            if (*at == 0) return io_fail(error, "%s: is cut short: it holds %zu of the %zu samples its header says", path, i, (size_t)raster->columns * raster->rows);
+            if (*at == 0)
+                return io_fail(error, "%s: is cut short: it holds %zu of the %zu samples its header says", path, i,
+                               (size_t)raster->columns * raster->rows);
             return io_fail(error, "%s: sample %zu is '%.12s', no number", path, i, at);
         }
         at = after;
@@ -98,7 +105,9 @@ static bool read_hgt(const char *path, const uint8_t *data, size_t size, ground_
     /* a degree in whole arc seconds or halves of them, 12 arc seconds at most: 301, 401, ... 1201 (SRTM3), 3601 (SRTM1), 7201 */
     uint32_t side = (uint32_t)(sqrt((double)size / 2) + 0.5);
     if ((size_t)side * side * 2 != size || side < 301 || 7200 % (side - 1) != 0)
-        return io_fail(error, "%s: has %zu bytes, the size of no SRTM tile (2,884,802 or 25,934,402 are usual); it is cut short or something else", path, size);
+        return io_fail(error,
+                       "%s: has %zu bytes, the size of no SRTM tile (2,884,802 or 25,934,402 are usual); it is cut short or something else",
+                       path, size);
     const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
     int south = 0, east = 0;
     char ns = 0, ew = 0;
@@ -131,11 +140,13 @@ static bool is_terrain_rgb(const stbi_uc *pixels, size_t count) {
 
 static bool read_png(const char *path, const uint8_t *data, size_t size, ground_raster *raster, io_notes *notes, io_error *error) {
     int width = 0, height = 0, channels = 0;
-    if (!stbi_info_from_memory(data, (int)size, &width, &height, &channels)) return io_fail(error, "%s: is no PNG that can be read: %s", path, stbi_failure_reason());
+    if (!stbi_info_from_memory(data, (int)size, &width, &height, &channels))
+        return io_fail(error, "%s: is no PNG that can be read: %s", path, stbi_failure_reason());
     if (!sensible_size(path, width, height, error)) return false;
     /* deflate packs 1032 to 1 at best (its longest match, 258 bytes, takes two bits): less data than that is cut short */
     double bits = stbi_is_16_bit_from_memory(data, (int)size) ? 16 : 1;
-    if ((double)width * height * channels * bits / 8 > 1100.0 * (double)size) return io_fail(error, "%s: is cut short: %d x %d pixels cannot be in %zu bytes", path, width, height, size);
+    if ((double)width * height * channels * bits / 8 > 1100.0 * (double)size)
+        return io_fail(error, "%s: is cut short: %d x %d pixels cannot be in %zu bytes", path, width, height, size);
     size_t count = (size_t)width * (size_t)height;
     raster->columns = (uint32_t)width;
     raster->rows = (uint32_t)height;
@@ -228,7 +239,10 @@ done:
 static bool read_tiff(const char *path, ground_raster *raster, io_notes *notes, io_error *error) {
     (void)raster;
     (void)notes;
-    return io_fail(error, "%s: is a GeoTIFF, and this phalanx was built without GDAL; install libgdal-dev and build again, or convert it (gdal_translate -of AAIGrid)", path);
+    return io_fail(error,
+                   "%s: is a GeoTIFF, and this phalanx was built without GDAL; install libgdal-dev and build again, or convert it "
+                   "(gdal_translate -of AAIGrid)",
+                   path);
 }
 #endif
 

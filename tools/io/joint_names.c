@@ -57,7 +57,8 @@ char io_joint_side_of(const char *name) {
 }
 
 io_joint_role io_joint_role_of(const char *name) {
-    static const char *const helper[] = {"twist", "roll", "ctrl", "control", "target", "pole", "effector", "footstep", "nub", "socket", "weapon", "slot", NULL};
+    static const char *const helper[] = {"twist",    "roll", "ctrl",   "control", "target", "pole", "effector",
+                                         "footstep", "nub",  "socket", "weapon",  "slot",   NULL};
     static const char *const arm[] = {"arm", "hand", "finger", "shoulder", "clavicle", "collar", "elbow", "wrist", "thumb", NULL};
     static const char *const ball[] = {"toe", "forefoot", NULL};
     static const char *const ankle[] = {"foot", "ankle", NULL};

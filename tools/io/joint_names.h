@@ -2,7 +2,15 @@
 #ifndef PHALANX_TOOLS_IO_JOINT_NAMES_H
 #define PHALANX_TOOLS_IO_JOINT_NAMES_H
 
-typedef enum io_joint_role { IO_ROLE_NONE, IO_ROLE_HIP, IO_ROLE_KNEE, IO_ROLE_ANKLE, IO_ROLE_BALL, IO_ROLE_ARM, IO_ROLE_HELPER } io_joint_role;
+typedef enum io_joint_role {
+    IO_ROLE_NONE,
+    IO_ROLE_HIP,
+    IO_ROLE_KNEE,
+    IO_ROLE_ANKLE,
+    IO_ROLE_BALL,
+    IO_ROLE_ARM,
+    IO_ROLE_HELPER
+} io_joint_role;
 
 /* Knows the habits of BVH recordings, mixamo, 3ds Max bipeds, Blender and game rigs: "LeftUpLeg", "mixamorig:RightFoot",
  * "Bip01 L Thigh", "lowerleg.l", "DEF-shin.R", "calf_l", "LeftToeBase". IO_ROLE_ARM: shoulder to fingers. IO_ROLE_HELPER:

@@ -16,26 +16,30 @@ typedef struct node_list {
     size_t count;
 } node_list;
 
+/* Depth first, so that parents come first and a listing of joints reads as a tree. The count bounds a looped graph too. */
 static bool list_nodes(const char *path, const struct aiScene *scene, node_list *list, io_error *error) {
-    size_t capacity = 64;
-    list->node = io_reallocate(NULL, capacity, sizeof *list->node);
-    list->parent = io_reallocate(NULL, capacity, sizeof *list->parent);
-    list->node[0] = scene->mRootNode;
-    list->parent[0] = -1;
-    list->count = 1;
-    /* breadth first, so that parents come first; the count bounds a looped graph too */
-    for (size_t at = 0; at < list->count; ++at) {
-        for (unsigned c = 0; c < list->node[at]->mNumChildren; ++c) {
-            if (list->count >= 16384) return io_fail(error, "%s: holds more than 16384 nodes", path);
-            if (list->count == capacity) {
-                capacity *= 2;
-                list->node = io_reallocate(list->node, capacity, sizeof *list->node);
-                list->parent = io_reallocate(list->parent, capacity, sizeof *list->parent);
-            }
-            list->node[list->count] = list->node[at]->mChildren[c];
-            list->parent[list->count++] = (int32_t)at;
+    enum { MOST_NODES = 16384 };
+    typedef struct {
+        const struct aiNode *node;
+        int32_t parent;
+    } open_node;
+    open_node *open = io_allocate(MOST_NODES, sizeof *open);
+    list->node = io_allocate(MOST_NODES, sizeof *list->node);
+    list->parent = io_allocate(MOST_NODES, sizeof *list->parent);
+    open[0] = (open_node){scene->mRootNode, -1};
+    size_t waiting = 1;
+    while (waiting > 0) {
+        open_node next = open[--waiting];
+        list->node[list->count] = next.node;
+        list->parent[list->count] = next.parent;
+        int32_t at = (int32_t)list->count++;
+        if (list->count + waiting + next.node->mNumChildren > MOST_NODES) {
+            free(open);
+            return io_fail(error, "%s: holds more than %d nodes", path, MOST_NODES);
         }
+        for (unsigned c = next.node->mNumChildren; c-- > 0;) open[waiting++] = (open_node){next.node->mChildren[c], at};
     }
+    free(open);
     list->skeletal = io_allocate(list->count, sizeof *list->skeletal);
     list->kept = io_allocate(list->count, sizeof *list->kept);
     return true;
@@ -107,7 +111,8 @@ static float finite_or_zero(ai_real value, bool *finite) {
     return isfinite(value) ? (float)value : 0;
 }
 
-static bool read_clips(const char *path, const struct aiScene *scene, const node_list *list, const int32_t *joint_of, io_character *character, io_error *error) {
+static bool read_clips(const char *path, const struct aiScene *scene, const node_list *list, const int32_t *joint_of,
+                       io_character *character, io_error *error) {
     for (unsigned a = 0; a < scene->mNumAnimations; ++a) {
         const struct aiAnimation *from = scene->mAnimations[a];
         double ticks = from->mTicksPerSecond > 0 ? from->mTicksPerSecond : 25;
@@ -171,7 +176,9 @@ static void read_conventions(const struct aiScene *scene, io_reading *reading, b
             reading->character->z_up = *(const int32_t *)entry->mData == 2;
             reading->up_known = true;
         } else if (strcmp(key, "UnitScaleFactor") == 0) {
-            double factor = entry->mType == AI_DOUBLE ? *(const double *)entry->mData : entry->mType == AI_FLOAT ? *(const float *)entry->mData : 1;
+            double factor = entry->mType == AI_DOUBLE  ? *(const double *)entry->mData
+                            : entry->mType == AI_FLOAT ? *(const float *)entry->mData
+                                                       : 1;
             if (factor > 1e-6 && factor < 1e6) reading->likely_unit = 0.01 * factor;
         }
     }
@@ -199,7 +206,8 @@ bool io_read_assimp(io_reading *reading, const char *path, const uint8_t *data, 
             const double columns[16] = {m->a1, m->b1, m->c1, 0, m->a2, m->b2, m->c2, 0, m->a3, m->b3, m->c3, 0, m->a4, m->b4, m->c4, 1};
             for (int k = 0; k < 16; ++k) good &= fabs(columns[k]) < 1e30;
             if (!good) io_fail(error, "%s: node '%s' has a transform that is not finite", path, joint->name);
-            else if (io_decompose(columns, &joint->rest) > 1e-3) io_note(&character->notes, "node '%s' has a transform with shear, which is dropped", joint->name);
+            else if (io_decompose(columns, &joint->rest) > 1e-3)
+                io_note(&character->notes, "node '%s' has a transform with shear, which is dropped", joint->name);
         }
         read_conventions(scene, reading, io_has_extension(path, ".fbx"));
         good = good && read_clips(path, scene, &list, joint_of, character, error);

@@ -27,10 +27,13 @@ typedef struct bvh_text {
 } bvh_text;
 
 static bool complain(const bvh_text *text, const char *what) {
-    if (text->at >= text->end) return io_fail(text->error, "%s: is cut short: it ends in line %u where %s should stand", text->path, text->line, what);
+    if (text->at >= text->end)
+        return io_fail(text->error, "%s: is cut short: it ends in line %u where %s should stand", text->path, text->line, what);
     char found[24] = "";
-    for (size_t i = 0; i < sizeof found - 1 && text->at + i < text->end && !isspace((unsigned char)text->at[i]); ++i) found[i] = text->at[i];
-    return io_fail(text->error, "%s: line %u has '%s' where %s should stand; it is no BVH or is damaged", text->path, text->line, found, what);
+    for (size_t i = 0; i < sizeof found - 1 && text->at + i < text->end && !isspace((unsigned char)text->at[i]); ++i)
+        found[i] = text->at[i];
+    return io_fail(text->error, "%s: line %u has '%s' where %s should stand; it is no BVH or is damaged", text->path, text->line, found,
+                   what);
 }
 
 static void skip_space(bvh_text *text) {
@@ -73,7 +76,8 @@ static char *take_name(bvh_text *text) {
 static bool take_channels(bvh_text *text, bvh_joint *joint) {
     static const char *const names[6] = {"Xposition", "Yposition", "Zposition", "Xrotation", "Yrotation", "Zrotation"};
     double count;
-    if (!take_number(text, &count) || !(count >= 0 && count <= 9) || count != floor(count)) return complain(text, "a number of channels from 0 to 9");
+    if (!take_number(text, &count) || !(count >= 0 && count <= 9) || count != floor(count))
+        return complain(text, "a number of channels from 0 to 9");
     for (uint32_t c = 0; c < (uint32_t)count; ++c) {
         uint8_t which = 0;
         while (which < 6 && !take_word(text, names[which])) ++which;
@@ -113,11 +117,13 @@ static bool read_hierarchy(bvh_text *text, io_character *character, bvh_joint **
             }
             (*joints)[open].has_offset = true;
         } else if (take_word(text, "CHANNELS")) {
-            if ((*joints)[open].channel_count > 0) return io_fail(error, "%s: line %u gives a joint its CHANNELS twice", text->path, text->line);
+            if ((*joints)[open].channel_count > 0)
+                return io_fail(error, "%s: line %u gives a joint its CHANNELS twice", text->path, text->line);
             if (!take_channels(text, &(*joints)[open])) return false;
             *channel_total += (*joints)[open].channel_count;
         } else if (take_word(text, "}")) {
-            if (!(*joints)[open].has_offset) return io_fail(error, "%s: joint '%s' has no OFFSET", text->path, character->joints[open].name);
+            if (!(*joints)[open].has_offset)
+                return io_fail(error, "%s: joint '%s' has no OFFSET", text->path, character->joints[open].name);
             open = character->joints[open].parent;
         } else {
             return complain(text, "OFFSET, CHANNELS, JOINT, End Site or '}'");
@@ -180,19 +186,22 @@ static bool read_motion(bvh_text *text, io_character *character, const bvh_joint
     double frames_said = 0, frame_time = 0;
     if (!take_word(text, "Frames:") || !take_number(text, &frames_said) || !(frames_said >= 0) || frames_said != floor(frames_said))
         return complain(text, "'Frames:' and a whole number");
-    if (!take_word(text, "Frame") || !take_word(text, "Time:") || !take_number(text, &frame_time)) return complain(text, "'Frame Time:' and a number");
+    if (!take_word(text, "Frame") || !take_word(text, "Time:") || !take_number(text, &frame_time))
+        return complain(text, "'Frame Time:' and a number");
     if (frames_said == 0 || channel_total == 0) {
         io_note(&character->notes, "the file holds a skeleton without motion");
         return true;
     }
     if (!(frame_time > 1e-5)) {
-        if (frames_said > 1) return io_fail(error, "%s: has a frame time of %g s; write the seconds from frame to frame there", text->path, frame_time);
+        if (frames_said > 1)
+            return io_fail(error, "%s: has a frame time of %g s; write the seconds from frame to frame there", text->path, frame_time);
         frame_time = 1.0 / 30;
     }
     /* every value takes two bytes at least, which bounds the memory whatever the header says */
     double room = (double)(text->end - text->at) / 2 + 1;
     if (frames_said * (double)channel_total > room || frames_said > 1000000)
-        return io_fail(error, "%s: is cut short: its header says %.0f frames of %zu values, which do not fit into it", text->path, frames_said, channel_total);
+        return io_fail(error, "%s: is cut short: its header says %.0f frames of %zu values, which do not fit into it", text->path,
+                       frames_said, channel_total);
     uint32_t frames = (uint32_t)frames_said;
     io_clip *clip = io_add_clip(character, NULL);
     free(clip->name);
@@ -232,8 +241,8 @@ static bool read_motion(bvh_text *text, io_character *character, const bvh_joint
     for (double ignored; take_number(text, &ignored);) ++extra;
     if (text->at < text->end) return complain(text, "a number");
     if (extra > 0) {
-        io_note(&character->notes, "the motion goes on after the %u frames its header says: %zu more values (%.3g frames) are left out", frames, extra,
-                (double)extra / (double)channel_total);
+        io_note(&character->notes, "the motion goes on after the %u frames its header says: %zu more values (%.3g frames) are left out",
+                frames, extra, (double)extra / (double)channel_total);
     }
     drop_inserted_pose(character, clip);
     clip->frame_rate = 1 / frame_time;

@@ -64,7 +64,8 @@ static bool read_file(const char *path, const uint8_t *data, size_t size, gltf_f
     if (root == NULL) return false;
     json_t *reduced = gltf_reduce(root);
     char *text = json_dumps(reduced, JSON_COMPACT);
-    bool good = text != NULL ? check_buffers(path, reduced, &parts, error) : io_fail(error, "%s: is damaged: its JSON cannot be used", path);
+    bool good =
+        text != NULL ? check_buffers(path, reduced, &parts, error) : io_fail(error, "%s: is damaged: its JSON cannot be used", path);
     good = good && gltf_file_read(path, text, parts.binary, parts.binary_size, file, error);
     free(text);
     json_decref(reduced);
@@ -100,7 +101,8 @@ bool io_read_gltf(io_reading *reading, const char *path, const uint8_t *data, si
             if (node->has_matrix && io_decompose(node->matrix, &joint->rest) > 1e-4) {
                 io_note(&character->notes, "node '%s' has a matrix with shear, which is dropped", joint->name);
             }
-            if (!io_normalise_rotation(joint->rest.rotation)) good = io_fail(error, "%s: node %zu '%s' has a rotation of no length", path, at, joint->name);
+            if (!io_normalise_rotation(joint->rest.rotation))
+                good = io_fail(error, "%s: node %zu '%s' has a rotation of no length", path, at, joint->name);
         }
     }
     for (size_t a = 0; a < file.animation_count && good; ++a) {
@@ -120,7 +122,8 @@ bool io_read_gltf(io_reading *reading, const char *path, const uint8_t *data, si
             for (uint32_t k = 0; k < track->count && good; ++k) {
                 bool cubic = track->interpolation == IO_CUBICSPLINE;
                 float *rotation = track->values + (size_t)k * (cubic ? 12 : 4) + (cubic ? 4 : 0);
-                if (cubic ? !(rotation[0] != 0 || rotation[1] != 0 || rotation[2] != 0 || rotation[3] != 0) : !io_normalise_rotation(rotation))
+                if (cubic ? !(rotation[0] != 0 || rotation[1] != 0 || rotation[2] != 0 || rotation[3] != 0)
+                          : !io_normalise_rotation(rotation))
                     good = io_fail(error, "%s: track %zu of clip '%s' has a rotation of no length at key %u", path, index, clip->name, k);
             }
         }

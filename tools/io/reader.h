@@ -4,13 +4,12 @@
 
 #include "character.h"
 
-/* Each fills joints (parents first), clips and notes; `unit` and `z_up` where the file states them (unit stays 0 and up is
- * left to be guessed otherwise). On false the caller frees what was filled. */
+/* Each fills joints (parents first), clips and notes of the character, `z_up` where the file states it, and what is said of
+ * the unit. On false the caller frees what was filled. */
 typedef struct io_reading {
     io_character *character;
-    bool up_known;
-    bool unit_known; /* the file states it: believed even where the size looks odd */
-    double likely_unit; /* the format's own convention, 0 where it has none */
+    bool up_known;      /* z_up is what the file says */
+    double likely_unit; /* what the file or its format says, in metres; 0: nothing. Doubted where it makes no sensible body */
 } io_reading;
 
 bool io_read_gltf(io_reading *reading, const char *path, const uint8_t *data, size_t size, io_error *error);

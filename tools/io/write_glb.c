@@ -40,14 +40,15 @@ static json_t *array_of(json_t *object, const char *name) {
 
 static json_int_t append_view(json_t *root, size_t offset, size_t size) {
     json_t *views = array_of(root, "bufferViews");
-    json_array_append_new(views, json_pack("{s:i, s:I, s:I}", "buffer", 0, "byteOffset", (json_int_t)offset, "byteLength", (json_int_t)size));
+    json_array_append_new(views,
+                          json_pack("{s:i, s:I, s:I}", "buffer", 0, "byteOffset", (json_int_t)offset, "byteLength", (json_int_t)size));
     return (json_int_t)json_array_size(views) - 1;
 }
 
 static json_int_t append_accessor(json_t *root, json_int_t view, size_t offset, uint32_t count, const char *type) {
     json_t *accessors = array_of(root, "accessors");
-    json_array_append_new(accessors, json_pack("{s:I, s:I, s:i, s:I, s:s}", "bufferView", view, "byteOffset", (json_int_t)offset, "componentType", 5126, "count",
-                                               (json_int_t)count, "type", type));
+    json_array_append_new(accessors, json_pack("{s:I, s:I, s:i, s:I, s:s}", "bufferView", view, "byteOffset", (json_int_t)offset,
+                                               "componentType", 5126, "count", (json_int_t)count, "type", type));
     return (json_int_t)json_array_size(accessors) - 1;
 }
 
@@ -95,7 +96,8 @@ static float *gather_keys(const io_character *character, const io_baked_clip *cl
 }
 
 static bool check_clip(const char *path, const io_character *character, const io_baked_clip *clip, io_error *error) {
-    if (clip->frames < 1 || !(clip->frame_rate > 0) || !isfinite(clip->frame_rate)) return io_fail(error, "%s: clip '%s' has no frames to write", path, clip->name);
+    if (clip->frames < 1 || !(clip->frame_rate > 0) || !isfinite(clip->frame_rate))
+        return io_fail(error, "%s: clip '%s' has no frames to write", path, clip->name);
     for (size_t i = 0; i < clip->frames * character->joint_count; ++i) {
         const float *numbers = (const float *)&clip->locals[i]; /* ten floats without gaps */
         double length = 0;
@@ -103,8 +105,8 @@ static bool check_clip(const char *path, const io_character *character, const io
         for (int k = 0; k < 10; ++k) finite &= isfinite(numbers[k]) != 0;
         for (int k = 0; k < 4; ++k) length += (double)clip->locals[i].rotation[k] * clip->locals[i].rotation[k];
         if (!finite || !(length > 1e-12))
-            return io_fail(error, "%s: frame %zu of clip '%s' holds a transform that is not finite for joint '%s'; nothing was written", path, i / character->joint_count,
-                           clip->name, character->joints[i % character->joint_count].name);
+            return io_fail(error, "%s: frame %zu of clip '%s' holds a transform that is not finite for joint '%s'; nothing was written",
+                           path, i / character->joint_count, clip->name, character->joints[i % character->joint_count].name);
     }
     return true;
 }
@@ -113,8 +115,11 @@ static bool check_clip(const char *path, const io_character *character, const io
 static void matrix_to_parts(json_t *node, const io_transform *rest) {
     if (json_object_get(node, "matrix") == NULL) return;
     json_object_del(node, "matrix");
-    json_object_set_new(node, "translation", json_pack("[f,f,f]", (double)rest->translation[0], (double)rest->translation[1], (double)rest->translation[2]));
-    json_object_set_new(node, "rotation", json_pack("[f,f,f,f]", (double)rest->rotation[0], (double)rest->rotation[1], (double)rest->rotation[2], (double)rest->rotation[3]));
+    json_object_set_new(node, "translation",
+                        json_pack("[f,f,f]", (double)rest->translation[0], (double)rest->translation[1], (double)rest->translation[2]));
+    json_object_set_new(
+        node, "rotation",
+        json_pack("[f,f,f,f]", (double)rest->rotation[0], (double)rest->rotation[1], (double)rest->rotation[2], (double)rest->rotation[3]));
     json_object_set_new(node, "scale", json_pack("[f,f,f]", (double)rest->scale[0], (double)rest->scale[1], (double)rest->scale[2]));
 }
 
@@ -129,7 +134,8 @@ static void keep_other_channels(const json_t *source, const bool *is_joint, json
         /* the reader has checked that nodes which move are there */
         bool moves = path != NULL && (strcmp(path, "translation") == 0 || strcmp(path, "rotation") == 0 || strcmp(path, "scale") == 0);
         bool ours = moves && json_is_integer(node) && is_joint[json_integer_value(node)];
-        json_t *sampler = json_array_get(json_object_get(source, "samplers"), (size_t)json_integer_value(json_object_get(channel, "sampler")));
+        json_t *sampler =
+            json_array_get(json_object_get(source, "samplers"), (size_t)json_integer_value(json_object_get(channel, "sampler")));
         if (ours || sampler == NULL) continue;
         json_t *copy = json_deep_copy(channel);
         json_array_append_new(samplers, json_deep_copy(sampler));
@@ -161,8 +167,8 @@ static void append_clip(json_t *root, chunk *binary, const io_character *charact
             free(keys);
             json_int_t output = append_accessor(root, view, 0, clip->frames, p == IO_ROTATION ? "VEC4" : "VEC3");
             json_array_append_new(samplers, json_pack("{s:I, s:s, s:I}", "input", input, "interpolation", "LINEAR", "output", output));
-            json_array_append_new(channels, json_pack("{s:I, s:{s:I, s:s}}", "sampler", (json_int_t)json_array_size(samplers) - 1, "target", "node", node_of[j], "path",
-                                                      path_name[p]));
+            json_array_append_new(channels, json_pack("{s:I, s:{s:I, s:s}}", "sampler", (json_int_t)json_array_size(samplers) - 1, "target",
+                                                      "node", node_of[j], "path", path_name[p]));
             matrix_to_parts(json_array_get(json_object_get(root, "nodes"), (size_t)node_of[j]), &character->joints[j].rest);
         }
     }
@@ -173,8 +179,8 @@ static void append_clip(json_t *root, chunk *binary, const io_character *charact
         free(is_joint);
     }
     json_t *name = json_string(clip->name);
-    json_array_append_new(array_of(root, "animations"),
-                          json_pack("{s:o, s:o, s:o}", "name", name != NULL ? name : json_string("phalanx"), "channels", channels, "samplers", samplers));
+    json_array_append_new(array_of(root, "animations"), json_pack("{s:o, s:o, s:o}", "name", name != NULL ? name : json_string("phalanx"),
+                                                                  "channels", channels, "samplers", samplers));
 }
 
 /* ---- everything else of a glTF source --------------------------------------------------------------------------------------- */
@@ -239,7 +245,8 @@ static bool merge_buffers(const char *source, json_t *root, const uint8_t *binar
         size_t size = binary_size;
         if (uri != NULL && strncmp(uri, "data:", 5) == 0) data = owned = decode_data_uri(uri, &size);
         else if (uri != NULL && (good = read_beside(source, uri, &owned, &size, error))) data = owned;
-        if (good && (length < 0 || data == NULL || (size_t)length > size)) good = io_fail(error, "%s: buffer %zu is shorter than the file says", source, index);
+        if (good && (length < 0 || data == NULL || (size_t)length > size))
+            good = io_fail(error, "%s: buffer %zu is shorter than the file says", source, index);
         if (good) start[index] = append(merged, data, (size_t)length);
         free(owned);
         if (!good) break;
@@ -249,7 +256,8 @@ static bool merge_buffers(const char *source, json_t *root, const uint8_t *binar
             json_int_t of = json_integer_value(json_object_get(view, "buffer"));
             if (of < 0 || (size_t)of >= count) continue; /* the reader has refused what it needs; others stay as they are */
             if (of == 0) continue;                       /* starts where it did */
-            json_object_set_new(view, "byteOffset", json_integer(json_integer_value(json_object_get(view, "byteOffset")) + (json_int_t)start[of]));
+            json_object_set_new(view, "byteOffset",
+                                json_integer(json_integer_value(json_object_get(view, "byteOffset")) + (json_int_t)start[of]));
             json_object_set_new(view, "buffer", json_integer(0));
         }
         /* the first keeps its name and extras */
@@ -271,7 +279,9 @@ static void embed_images(const char *source, json_t *root, chunk *binary) {
         size_t size = 0;
         if (uri == NULL || strncmp(uri, "data:", 5) == 0 || strstr(uri, "://") != NULL) continue;
         if (!read_beside(source, uri, &data, &size, NULL)) continue;
-        const char *type = size > 8 && memcmp(data, "\x89PNG", 4) == 0 ? "image/png" : size > 3 && memcmp(data, "\xff\xd8\xff", 3) == 0 ? "image/jpeg" : NULL;
+        const char *type = size > 8 && memcmp(data, "\x89PNG", 4) == 0        ? "image/png"
+                           : size > 3 && memcmp(data, "\xff\xd8\xff", 3) == 0 ? "image/jpeg"
+                                                                              : NULL;
         if (type == NULL && json_object_get(image, "mimeType") == NULL) {
             free(data);
             continue;
@@ -293,9 +303,11 @@ static json_t *load_source(const io_character *character, chunk *binary, json_in
     size_t nodes = json_array_size(json_object_get(root, "nodes"));
     for (size_t j = 0; j < character->joint_count && good; ++j) {
         node_of[j] = character->joints[j].node;
-        if (node_of[j] < 0 || (size_t)node_of[j] >= nodes) good = io_fail(error, "%s: has changed since it was read; run again", character->path);
+        if (node_of[j] < 0 || (size_t)node_of[j] >= nodes)
+            good = io_fail(error, "%s: has changed since it was read; run again", character->path);
     }
-    if (good && (good = merge_buffers(character->path, root, parts.binary, parts.binary_size, binary, error))) embed_images(character->path, root, binary);
+    if (good && (good = merge_buffers(character->path, root, parts.binary, parts.binary_size, binary, error)))
+        embed_images(character->path, root, binary);
     free(data);
     if (!good) {
         json_decref(root);
@@ -321,8 +333,9 @@ static json_t *text_value(const char *text) {
 
 static json_t *node_of_transform(const char *name, const io_transform *t) {
     double x = t->rotation[0], y = t->rotation[1], z = t->rotation[2], w = t->rotation[3], over = 1 / sqrt(x * x + y * y + z * z + w * w);
-    return json_pack("{s:o, s:[f,f,f], s:[f,f,f,f], s:[f,f,f]}", "name", text_value(name), "translation", (double)t->translation[0], (double)t->translation[1],
-                     (double)t->translation[2], "rotation", x * over, y * over, z * over, w * over, "scale", (double)t->scale[0], (double)t->scale[1], (double)t->scale[2]);
+    return json_pack("{s:o, s:[f,f,f], s:[f,f,f,f], s:[f,f,f]}", "name", text_value(name), "translation", (double)t->translation[0],
+                     (double)t->translation[1], (double)t->translation[2], "rotation", x * over, y * over, z * over, w * over, "scale",
+                     (double)t->scale[0], (double)t->scale[1], (double)t->scale[2]);
 }
 
 static json_t *skeleton_of(const io_character *character, json_int_t *node_of) {
@@ -336,8 +349,8 @@ static json_t *skeleton_of(const io_character *character, json_int_t *node_of) {
         json_array_append_new(array_of(parent, "children"), json_integer(node_of[j]));
         if (character->joints[j].skeletal) json_array_append_new(joints, json_integer(node_of[j]));
     }
-    return json_pack("{s:{s:s, s:s}, s:i, s:[{s:[i]}], s:o, s:[{s:o, s:i}], s:[{}]}", "asset", "version", "2.0", "generator", "phalanx", "scene", 0, "scenes", "nodes", 0,
-                     "nodes", nodes, "skins", "joints", joints, "skeleton", 0, "buffers");
+    return json_pack("{s:{s:s, s:s}, s:i, s:[{s:[i]}], s:o, s:[{s:o, s:i}], s:[{}]}", "asset", "version", "2.0", "generator", "phalanx",
+                     "scene", 0, "scenes", "nodes", 0, "nodes", nodes, "skins", "joints", joints, "skeleton", 0, "buffers");
 }
 
 static bool write_chunks(const char *path, json_t *root, chunk *binary, io_error *error) {

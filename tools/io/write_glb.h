@@ -23,8 +23,8 @@ extern "C" {
 
 typedef struct io_baked_clip {
     const char *name;
-    double frame_rate; /* frames a second; > 0 */
-    uint32_t frames;   /* at least 1 */
+    double frame_rate;          /* frames a second; > 0 */
+    uint32_t frames;            /* at least 1 */
     const io_transform *locals; /* frames x joint_count */
     int32_t source; /* index of the clip it was made from: what that moves besides joints (faces, props) comes along; -1: nothing */
 } io_baked_clip;

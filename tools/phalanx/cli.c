@@ -22,7 +22,8 @@ static void print_help(const cli_command_line *line) {
     for (size_t i = 0; i < line->option_count; ++i) {
         const cli_option *option = &line->options[i];
         char left[64];
-        snprintf(left, sizeof left, "%s%s%s", option->name, option->value_name != NULL ? " " : "", option->value_name != NULL ? option->value_name : "");
+        snprintf(left, sizeof left, "%s%s%s", option->name, option->value_name != NULL ? " " : "",
+                 option->value_name != NULL ? option->value_name : "");
         printf("  %-26s %s\n", left, option->help);
     }
     printf("  %-26s %s\n", "--help", "this text");
@@ -38,7 +39,8 @@ int cli_parse(cli_command_line *line, int argc, char **argv) {
             continue;
         }
         if (only_files || word[0] != '-' || word[1] == 0) {
-            if (line->file_count == line->file_most) return cli_complain(CLI_USAGE, argv[0], "'%s' is one argument too many; usage: phalanx %s", word, line->synopsis);
+            if (line->file_count == line->file_most)
+                return cli_complain(CLI_USAGE, argv[0], "'%s' is one argument too many; usage: phalanx %s", word, line->synopsis);
             line->files[line->file_count++] = word;
             continue;
         }
@@ -52,7 +54,9 @@ int cli_parse(cli_command_line *line, int argc, char **argv) {
         for (size_t o = 0; o < line->option_count && option == NULL; ++o) {
             if (strlen(line->options[o].name) == length && strncmp(line->options[o].name, word, length) == 0) option = &line->options[o];
         }
-        if (option == NULL) return cli_complain(CLI_USAGE, argv[0], "there is no option '%.*s'; `phalanx %s --help` lists them", (int)length, word, argv[0]);
+        if (option == NULL)
+            return cli_complain(CLI_USAGE, argv[0], "there is no option '%.*s'; `phalanx %s --help` lists them", (int)length, word,
+                                argv[0]);
         if (option->value_name == NULL) {
             if (equals != NULL) return cli_complain(CLI_USAGE, argv[0], "%s takes no value", option->name);
             *option->flag = true;
@@ -64,7 +68,8 @@ int cli_parse(cli_command_line *line, int argc, char **argv) {
             return cli_complain(CLI_USAGE, argv[0], "%s needs a value: %s %s", option->name, option->name, option->value_name);
         }
     }
-    if (line->file_count < line->file_least) return cli_complain(CLI_USAGE, argv[0], "an argument is missing; usage: phalanx %s", line->synopsis);
+    if (line->file_count < line->file_least)
+        return cli_complain(CLI_USAGE, argv[0], "an argument is missing; usage: phalanx %s", line->synopsis);
     return -1;
 }
 
@@ -87,7 +92,8 @@ bool cli_count(const char *command, const char *option, const char *text, uint64
         *value = number;
         return true;
     }
-    cli_complain(CLI_USAGE, command, "%s: '%s' is no whole number from %llu to %llu", option, text, (unsigned long long)least, (unsigned long long)most);
+    cli_complain(CLI_USAGE, command, "%s: '%s' is no whole number from %llu to %llu", option, text, (unsigned long long)least,
+                 (unsigned long long)most);
     return false;
 }
 

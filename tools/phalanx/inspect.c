@@ -25,20 +25,23 @@ static int print_json(const io_character *character, const legs *found) {
     json_t *clips = json_array(), *legs = json_array(), *notes = json_array();
     for (size_t c = 0; c < character->clip_count; ++c) {
         const io_clip *clip = &character->clips[c];
-        json_array_append_new(clips, json_pack("{s:o, s:f, s:i}", "name", text_or_null(clip->name), "seconds", clip->seconds, "frames", (int)clip->frames));
+        json_array_append_new(
+            clips, json_pack("{s:o, s:f, s:i}", "name", text_or_null(clip->name), "seconds", clip->seconds, "frames", (int)clip->frames));
     }
     for (size_t l = 0; l < found->count; ++l) {
         const leg *leg = &found->leg[l];
         const io_joint *joints = character->joints;
-        json_t *entry = json_pack("{s:s, s:o, s:o, s:o, s:o, s:f, s:f}", "side", leg_side_name(leg), "hip", text_or_null(joints[leg->hip].name), "knee",
-                                  text_or_null(joints[leg->knee].name), "ankle", text_or_null(joints[leg->ankle].name), "ball",
-                                  text_or_null(leg->ball >= 0 ? joints[leg->ball].name : NULL), "upper_length", leg->upper_length, "lower_length", leg->lower_length);
+        json_t *entry =
+            json_pack("{s:s, s:o, s:o, s:o, s:o, s:f, s:f}", "side", leg_side_name(leg), "hip", text_or_null(joints[leg->hip].name), "knee",
+                      text_or_null(joints[leg->knee].name), "ankle", text_or_null(joints[leg->ankle].name), "ball",
+                      text_or_null(leg->ball >= 0 ? joints[leg->ball].name : NULL), "upper_length", leg->upper_length, "lower_length",
+                      leg->lower_length);
         if (found->count > 2) json_object_set_new(entry, "pair", json_string(leg->front ? "front" : "hind"));
         json_array_append_new(legs, entry);
     }
     for (size_t n = 0; n < character->notes.count; ++n) json_array_append_new(notes, text_or_null(character->notes.text[n]));
-    json_t *root = json_pack("{s:I, s:f, s:s, s:o, s:o, s:o}", "joints", (json_int_t)character->skeletal_count, "unit", character->unit, "up",
-                             character->z_up ? "z" : "y", "clips", clips, "legs", legs, "notes", notes);
+    json_t *root = json_pack("{s:I, s:f, s:s, s:o, s:o, s:o}", "joints", (json_int_t)character->skeletal_count, "unit", character->unit,
+                             "up", character->z_up ? "z" : "y", "clips", clips, "legs", legs, "notes", notes);
     int failed = root == NULL || json_dumpf(root, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) != 0 || putchar('\n') == EOF;
     json_decref(root);
     return failed ? cli_complain(CLI_INPUT, "inspect", "standard output cannot be written") : CLI_DONE;
@@ -46,11 +49,11 @@ static int print_json(const io_character *character, const legs *found) {
 
 static void print_text(const io_character *character, const legs *found) {
     const io_joint *joints = character->joints;
-    printf("%s\n%zu joints, %g m a unit, %s up\n\nskeleton (rest length of each joint's bone, m)\n", character->path, character->skeletal_count, character->unit,
-           character->z_up ? "Z" : "Y");
+    printf("%s\n%zu joints, %g m a unit, %s up\n\nskeleton (rest length of each joint's bone, m)\n", character->path,
+           character->skeletal_count, character->unit, character->z_up ? "Z" : "Y");
     int *depth = io_allocate(character->joint_count, sizeof *depth);
     io_transform *rest = io_allocate(character->joint_count, sizeof *rest);
-    double (*world)[12] = io_allocate(character->joint_count, sizeof *world);
+    double(*world)[12] = io_allocate(character->joint_count, sizeof *world);
     io_character_sample(character, SIZE_MAX, 0, rest);
     io_character_world(character, rest, world);
     for (size_t j = 0; j < character->joint_count; ++j) {
@@ -61,8 +64,11 @@ static void print_text(const io_character *character, const legs *found) {
             double d = world[j][4 * k + 3] - world[parent][4 * k + 3];
             length += d * d;
         }
-        const char *what = joints[j].skeletal ? "" : j + 1 < character->joint_count && joints[j + 1].parent == (int32_t)j ? "  (carries the skeleton)" : "  (end)";
-        printf("  %*s%-*s %6.3f%s\n", 2 * (depth[j] < 20 ? depth[j] : 20), "", depth[j] < 16 ? 44 - 2 * depth[j] : 12, joints[j].name, __builtin_sqrt(length), what);
+        const char *what = joints[j].skeletal                                                     ? ""
+                           : j + 1 < character->joint_count && joints[j + 1].parent == (int32_t)j ? "  (carries the skeleton)"
+                                                                                                  : "  (end)";
+        printf("  %*s%-*s %6.3f%s\n", 2 * (depth[j] < 20 ? depth[j] : 20), "", depth[j] < 16 ? 44 - 2 * depth[j] : 12, joints[j].name,
+               __builtin_sqrt(length), what);
     }
     free(world);
     free(rest);
@@ -70,9 +76,9 @@ static void print_text(const io_character *character, const legs *found) {
     printf("\nlegs\n");
     for (size_t l = 0; l < found->count; ++l) {
         const leg *leg = &found->leg[l];
-        printf("  %s%s: hip %s, knee %s, ankle %s, ball %s; thigh %.3f m, shin %.3f m\n", found->count > 2 ? leg->front ? "front " : "hind " : "", leg_side_name(leg),
-               joints[leg->hip].name, joints[leg->knee].name, joints[leg->ankle].name, leg->ball >= 0 ? joints[leg->ball].name : "none", leg->upper_length,
-               leg->lower_length);
+        printf("  %s%s: hip %s, knee %s, ankle %s, ball %s; thigh %.3f m, shin %.3f m\n",
+               found->count > 2 ? leg->front ? "front " : "hind " : "", leg_side_name(leg), joints[leg->hip].name, joints[leg->knee].name,
+               joints[leg->ankle].name, leg->ball >= 0 ? joints[leg->ball].name : "none", leg->upper_length, leg->lower_length);
     }
     if (found->count == 0) printf("  none\n");
     printf("\nclips\n");

@@ -14,9 +14,9 @@ typedef struct body {
     double (*at)[3];
     io_joint_role *role;
     int32_t *first_child, *next_sibling; /* -1: none */
-    int32_t *low_ends;     /* leaves near the ground in the subtree, itself included */
-    double *highest;       /* of the subtree */
-    double ground, height; /* lowest joint, and how far the highest is above it */
+    int32_t *low_ends;                   /* leaves near the ground in the subtree, itself included */
+    double *highest;                     /* of the subtree */
+    double ground, height;               /* lowest joint, and how far the highest is above it */
 } body;
 
 static double distance(const body *b, int32_t from, int32_t to) {
@@ -40,7 +40,7 @@ static body measure(const io_character *character, size_t clip) {
     b.low_ends = io_allocate(count, sizeof *b.low_ends);
     b.highest = io_allocate(count, sizeof *b.highest);
     io_transform *locals = io_allocate(count, sizeof *locals);
-    double (*matrices)[12] = io_allocate(count, sizeof *matrices);
+    double(*matrices)[12] = io_allocate(count, sizeof *matrices);
     io_character_sample(character, clip, 0, locals);
     io_character_world(character, locals, matrices);
     double top = -INFINITY;
@@ -190,7 +190,8 @@ static void find_by_shape(const body *b, legs *found) {
         }
         if (parts > 1 && b->at[at][1] - b->ground > 0.45 * (b->at[j][1] - b->ground)) continue;
         leg candidate;
-        if (!shares_joints(b, found, j) && limb_to_leg(b, j, &candidate) && !shares_joints(b, found, candidate.hip)) found->leg[found->count++] = candidate;
+        if (!shares_joints(b, found, j) && limb_to_leg(b, j, &candidate) && !shares_joints(b, found, candidate.hip))
+            found->leg[found->count++] = candidate;
     }
 }
 
@@ -264,7 +265,9 @@ static void label(const body *b, legs *found, io_notes *notes) {
     for (size_t i = 0; i + 1 < found->count; i += 2) {
         const leg *p = &found->leg[i], *q = &found->leg[i + 1];
         double apart = fabs(p->upper_length + p->lower_length - q->upper_length - q->lower_length);
-        if (apart > 0.002) io_note(notes, "left and right %slegs differ by %.0f mm in length", found->count > 2 ? p->front ? "front " : "hind " : "", apart * 1000);
+        if (apart > 0.002)
+            io_note(notes, "left and right %slegs differ by %.0f mm in length", found->count > 2 ? p->front ? "front " : "hind " : "",
+                    apart * 1000);
     }
     for (size_t i = 0; i < found->count; ++i) {
         if (found->leg[i].ball < 0) {
@@ -283,14 +286,16 @@ static bool take_given(const body *b, const char *given, legs *found, io_error *
         int32_t joint[4] = {-1, -1, -1, -1};
         int count = 0;
         for (char *name; good && (name = strsep(&one, ",")) != NULL; ++count) {
-            if (count == 4) good = io_fail(error, "--legs: '%s' names more than hip, knee, ankle and ball for one leg; put ';' between legs", given);
+            if (count == 4)
+                good = io_fail(error, "--legs: '%s' names more than hip, knee, ankle and ball for one leg; put ';' between legs", given);
             else if ((joint[count] = io_character_find_joint(character, name)) < 0)
                 good = io_fail(error, "--legs: %s has no joint '%s'; `phalanx inspect` lists its joints", character->path, name);
             else if (count > 0 && !(joint[count - 1] < joint[count] && is_ancestor(b, joint[count - 1], joint[count])))
                 good = io_fail(error, "--legs: '%s' does not hang below '%s' in %s; give hip, knee, ankle, ball from the top", name,
                                character->joints[joint[count - 1]].name, character->path);
         }
-        if (good && count < 3) good = io_fail(error, "--legs: each leg needs hip, knee and ankle, separated by commas; '%s' names too few", given);
+        if (good && count < 3)
+            good = io_fail(error, "--legs: each leg needs hip, knee and ankle, separated by commas; '%s' names too few", given);
         if (good && found->count == LEGS_MOST) good = io_fail(error, "--legs: at most %d legs can be given", LEGS_MOST);
         if (!good) break;
         leg made = make_leg(b, joint[0], joint[1], joint[2]);

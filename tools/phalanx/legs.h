@@ -15,11 +15,11 @@
 #define LEGS_MOST 8
 
 typedef struct leg {
-    char side;               /* 'l' or 'r' */
-    bool front;              /* a front leg of an animal with four legs or more */
-    int32_t hip, knee, ankle; /* joint indices; each an ancestor of the next */
-    int32_t ball;            /* -1: none */
-    int32_t tip;             /* end of the toes (an end site or nub below ball or ankle), -1: none. Never equal to ball */
+    char side;                         /* 'l' or 'r' */
+    bool front;                        /* a front leg of an animal with four legs or more */
+    int32_t hip, knee, ankle;          /* joint indices; each an ancestor of the next */
+    int32_t ball;                      /* -1: none */
+    int32_t tip;                       /* end of the toes (an end site or nub below ball or ankle), -1: none. Never equal to ball */
     double upper_length, lower_length; /* metres, in the rest pose */
 } leg;
 
