@@ -1,6 +1,7 @@
 /* `phalanx bake`: one clip of a character put on a ground, as a GLB with the corrected clip, with figures and pictures. */
 #include "cli.h"
 #include "figures.h"
+#include "report.h"
 #include "../io/write_glb.h"
 
 #include <stdlib.h>
@@ -84,13 +85,15 @@ static bool parse_origin(const char *text, double origin[2]) {
 }
 
 int command_bake(int argc, char **argv) {
-    const char *clip_text = NULL, *ground_name = NULL, *out = NULL, *json = NULL, *origin = NULL, *heading = NULL, *unit = NULL, *up = NULL;
+    const char *clip_text = NULL, *ground_name = NULL, *out = NULL, *json = NULL, *report = NULL, *origin = NULL, *heading = NULL,
+               *unit = NULL, *up = NULL;
     const char *scale = NULL, *given_legs = NULL, *backend_name = NULL, *file = NULL;
     const cli_option options[] = {
         {"--clip", "NAME", "which clip (the only one, or the first)", &clip_text, NULL},
         {"--ground", "FILE", "height map or mesh, or flat, slope:DEG, stairs[:RISE,RUN], hills[:SEED]", &ground_name, NULL},
         {"-o", "OUT.glb", "the character with the corrected clip added", &out, NULL},
         {"--json", "FILE", "write the figures there; - is standard output", &json, NULL},
+        {"--report", "FILE.html", "write a page with pictures there", &report, NULL},
         {"--origin", "X,Z", "where the walk begins on the ground, metres (its middle)", &origin, NULL},
         {"--heading", "DEG", "where it goes: 0 along the ground's +Z, 90 along +X (0)", &heading, NULL},
         {"--unit", "M", "metres per unit of the character's file", &unit, NULL},
@@ -168,7 +171,9 @@ int command_bake(int argc, char **argv) {
         quality_measure(&motion, ground, &run, 1 / motion.frame_rate, quality, &soles);
         const figures figures = {ground_name, backend, &motion, &run, quality, &notes, 0, 1 / motion.frame_rate};
         json_t *object = figures_json(&figures);
-        good = write_character(out, &motion, &run, ground_name, &error) && (json == NULL || figures_write(json, object, &error));
+        good = write_character(out, &motion, &run, ground_name, &error) &&
+               (report == NULL || report_write(report, &figures, ground, &soles, object, &error)) &&
+               (json == NULL || figures_write(json, object, &error));
         if (good) figures_print(json != NULL && strcmp(json, "-") == 0 ? stderr : stdout, &figures);
         json_decref(object);
         sole_samples_free(&soles);

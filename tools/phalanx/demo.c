@@ -1,6 +1,7 @@
 /* `phalanx demo`: a crowd on uneven ground, its speed and how well its feet stand. */
 #include "cli.h"
 #include "figures.h"
+#include "report.h"
 #include "walk.h"
 
 #include <stdlib.h>
@@ -58,7 +59,8 @@ static bool place_walkers(const motion *motion, const ground *ground, uint64_t s
 int command_demo(int argc, char **argv) {
     const char *characters_text = NULL, *frames_text = NULL, *threads_text = NULL, *backend_name = NULL, *seed_text = NULL,
                *character_path = NULL;
-    const char *clip_text = NULL, *ground_text = NULL, *json = NULL, *given_legs = NULL, *unit = NULL, *up = NULL, *scale = NULL;
+    const char *clip_text = NULL, *ground_text = NULL, *json = NULL, *report = NULL, *given_legs = NULL, *unit = NULL, *up = NULL,
+               *scale = NULL;
     const cli_option options[] = {
         {"--characters", "N", "how many walk (10000)", &characters_text, NULL},
         {"--frames", "F", "how long, at 60 frames a second (240)", &frames_text, NULL},
@@ -69,6 +71,7 @@ int command_demo(int argc, char **argv) {
         {"--clip", "NAME", "which clip of that file (the only one, or the first)", &clip_text, NULL},
         {"--ground", "FILE", "height map or mesh, or flat, slope:DEG, stairs[:RISE,RUN], hills[:SEED] (hills)", &ground_text, NULL},
         {"--json", "FILE", "write the figures there; - is standard output", &json, NULL},
+        {"--report", "FILE.html", "write a page with pictures there", &report, NULL},
         {"--legs", "LEGS", "name the legs: hip,knee,ankle[,ball];hip,knee,ankle[,ball]...", &given_legs, NULL},
         {"--unit", "M", "metres per unit of the character's file", &unit, NULL},
         {"--up", "y|z", "the character's file's up axis", &up, NULL},
@@ -146,7 +149,8 @@ int command_demo(int argc, char **argv) {
         const figures figures = {ground_name, backend, &motion, &run, quality, &notes, seed, dt};
         json_t *object = figures_json(&figures);
         figures_print(json != NULL && strcmp(json, "-") == 0 ? stderr : stdout, &figures);
-        good = (json == NULL || figures_write(json, object, &error));
+        good = (report == NULL || report_write(report, &figures, ground, &soles, object, &error)) &&
+               (json == NULL || figures_write(json, object, &error));
         json_decref(object);
         sole_samples_free(&soles);
     }

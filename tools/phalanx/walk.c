@@ -8,20 +8,21 @@
 
 static const double frame_rate = 60;
 /* Macros, as the table of joints is made of them. */
-#define THIGH 0.43
-#define SHIN 0.42
-#define HIP_BESIDE 0.095 /* from the pelvis joint */
-#define HIP_BELOW 0.02
+#define THIGH        0.43
+#define SHIN         0.42
+#define HIP_BESIDE   0.095 /* from the pelvis joint */
+#define HIP_BELOW    0.02
 #define ANKLE_HEIGHT 0.085
-#define BALL_HEIGHT 0.025
-#define BALL_AHEAD 0.14
+#define BALL_HEIGHT  0.025
+#define BALL_AHEAD   0.14
 
 /* One cycle, as shares of it: the left heel lands at 0. */
 static const double foot_flat = 0.11, heel_off = 0.36, toe_off = 0.60;
 static const double landing_pitch = 0.30; /* toes up */
 static const double pushing_pitch = 1.05; /* heel up, at toe-off */
 static const double landing_ahead = 0.31; /* the heel before the root as it lands */
-static const double swing_lift = 0.025;   /* added at mid swing, so that the toes clear the ground by 2 cm and more */
+static const double swing_lift = 0.050;   /* added at mid swing, so that the toes clear the ground */
+static const double pitch_settled = 0.80; /* of the swing: toes are up by then, ready to land */
 static const double foot_beside = 0.085, toe_out = 0.10;
 static const double longest_reach = 0.985; /* of the leg: the knee is never quite straight */
 
@@ -132,8 +133,10 @@ static foot foot_at(double p) {
     f.travel = quintic(a.travel, (a.travel - b.travel) * slope, c.travel, (d.travel - c.travel) * slope, t);
     f.ahead = quintic(a.ahead, (a.ahead - b.ahead) * slope, c.ahead, (d.ahead - c.ahead) * slope, t);
     f.height = quintic(a.height, (a.height - b.height) * slope, c.height, (d.height - c.height) * slope, t) + lift;
-    f.pitch = quintic(a.pitch, (a.pitch - b.pitch) * slope, c.pitch, (d.pitch - c.pitch) * slope, t);
-    f.toe_pitch = t < 0.5 ? a.toe_pitch * (1 - ease(t / 0.5)) : 0;
+    /* the landing pitch has no slope at either side */
+    f.pitch = t < pitch_settled ? quintic(a.pitch, (a.pitch - b.pitch) * slope * pitch_settled, c.pitch, 0, t / pitch_settled) : c.pitch;
+    /* toes stay level as they leave the ground, then straighten */
+    f.toe_pitch = t < 0.7 ? -fmax(f.pitch, 0) * (1 - ease(t / 0.7)) : 0;
     return f;
 }
 
