@@ -16,5 +16,6 @@
 #include "fabrik.h"
 #include "pose.h"
 #include "crowd.h"
+#include "draw.h"
 
 #endif

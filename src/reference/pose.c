@@ -31,6 +31,10 @@ phx_quat phx_reference_rotation(const phx_poses *poses, size_t index, size_t cha
     return value;
 }
 
+phx_vec3 phx_reference_scale(const phx_poses *poses, size_t index, size_t character) {
+    return three(poses, index, character, poses->scale_offset, 7);
+}
+
 void phx_reference_set_translation(const phx_poses *poses, size_t index, size_t character, phx_vec3 value) {
     if (poses->layout == PHX_POSE_ROWS) {
         *row(poses, index, character, 0) = value.x, *row(poses, index, character, 1) = value.y, *row(poses, index, character, 2) = value.z;
@@ -55,7 +59,7 @@ void phx_reference_walk(const phx_walk_plan *plan, const phx_poses *poses, size_
         const uint32_t parent = plan->parents[slot];
         phx_vec3 offset = phx_reference_translation(poses, index, character), scale = vec3(1.0f, 1.0f, 1.0f);
         const phx_quat local = phx_reference_rotation(poses, index, character);
-        if (scales) scale = three(poses, index, character, poses->scale_offset, 7);
+        if (scales) scale = phx_reference_scale(poses, index, character);
         phx_vec3 position;
         phx_quat rotation;
         if (parent == PHX_NO_JOINT) {

@@ -6,6 +6,7 @@
 /* Local translation, rotation or scale of a joint (index into the pose as its layout counts) of one character. */
 phx_vec3 phx_reference_translation(const phx_poses *poses, size_t index, size_t character);
 phx_quat phx_reference_rotation(const phx_poses *poses, size_t index, size_t character);
+phx_vec3 phx_reference_scale(const phx_poses *poses, size_t index, size_t character);
 void phx_reference_set_translation(const phx_poses *poses, size_t index, size_t character, phx_vec3 value);
 void phx_reference_set_rotation(const phx_poses *poses, size_t index, size_t character, phx_quat value);
 
