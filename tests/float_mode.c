@@ -77,7 +77,7 @@ static void flushed_denormals_and_other_roundings_change_next_to_nothing(void **
         assert_int_equal(status, PHX_OK);
         for (int i = 0; i < LEGS; ++i) {
             assert_true(all_finite(&other[i]));
-            assert_below(gap(vec_of(plain[i].tip_position), vec_of(other[i].tip_position)), 5e-5); /* coordinates up to 9 m */
+            assert_below(gap(vec_of(plain[i].tip_position), vec_of(other[i].tip_position)), 5e-4); /* a straight knee moves by the root of a rounding */
 #if defined(__x86_64__)
             if (modes[m] == (0x1F80 | FLUSH)) { /* to the bit, but for numbers that are next to zero themselves */
                 assert_below(gap(vec_of(plain[i].tip_position), vec_of(other[i].tip_position)), 1e-37);
