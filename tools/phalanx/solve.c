@@ -27,10 +27,11 @@ static const char about[] =
     "  weight           0 animated .. 1 solved, clamped; default 1\n"
     "  soft_start       share of full length where the reach begins to ease in; default 1 = off\n"
     "  max_stretch      how far bones may lengthen; default 1 = off\n"
-    "  twist            plane (hinges follow the bend plane) or inherit (shortest swing); default plane for two_bone. A straight\n"
-    "                   pose without rest bend or hinge limit has the mid joint's local X for a hinge\n"
+    "  twist            plane (hinges follow the bend plane) or inherit (shortest swing); default plane for two_bone, else inherit.\n"
+    "                   A straight limb of two bones without rest bend or hinge limit has the mid joint's local X for a hinge\n"
     "  tolerance        of `reached`, a share of the chain's length; default 1e-3\n"
-    "  max_iterations   1 to 1024; default 16.  damping  above 0, up to 1\n"
+    "  max_iterations   1 to 1024; default 16\n"
+    "  damping          below 1: ccd takes plain sweeps and this share of every turn; default 1\n"
     "  limits           for each joint null or {\"type\": \"hinge\", \"axis\", \"min\", \"max\"}, {\"type\": \"cone\", \"axis\", \"max_swing\", \"twist_min\",\n"
     "                   \"twist_max\"}, {\"type\": \"ellipse\", \"axis\", \"side\", \"max_swing\", \"max_swing_across\", ...}, in the joint's rest frame";
 

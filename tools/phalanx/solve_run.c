@@ -216,6 +216,84 @@ static bool run_two_bone(const phx_backend *backend, solve_case *one, io_error *
     return true;
 }
 
+/* ---- long chains ---- */
+
+/* Where the rest pose bends: its joint that stands farthest from the line between root and tip, carried along by the root. */
+static vec chain_rest_bend(const solve_case *one) {
+    const turn carry = turn_times(one->rotation[0], turn_back(one->rest_rotation[0]));
+    if (one->has_rest_bend) return sized(turn_vec(carry, one->rest_bend));
+    vec bend = {0, 0, 0};
+    if (!one->rest_given) return bend;
+    const vec *r = one->rest_position, chord = vec_direction(vec_sub(r[one->joints - 1], r[0]));
+    for (size_t j = 1; j + 1 < one->joints; ++j) {
+        const vec off = vec_reject(vec_sub(r[j], r[0]), chord);
+        if (vec_length(off) > vec_length(bend)) bend = off;
+    }
+    return vec_length(bend) > 1e-4 * vec_length(vec_sub(r[one->joints - 1], r[0])) ? turn_vec(carry, bend) : (vec){0, 0, 0};
+}
+
+static bool run_chain(const phx_backend *backend, solve_case *one, io_error *error) {
+    const size_t n = one->joints;
+    phx_vec3 position[PHX_CHAIN_MAX_JOINTS], solved[PHX_CHAIN_MAX_JOINTS];
+    phx_quat rotation[PHX_CHAIN_MAX_JOINTS], correction[PHX_CHAIN_MAX_JOINTS];
+    for (size_t j = 0; j < n; ++j) {
+        position[j] = vec_narrow(vec_sub(one->position[j], one->position[0]));
+        rotation[j] = turn_narrow(one->rotation[j]);
+        correction[j] = (phx_quat){0, 0, 0, 1};
+        solved[j] = position[j];
+    }
+    phx_vec3 target = vec_narrow(vec_sub(one->target, one->position[0]));
+    phx_vec3 pole = vec_narrow(sized(one->pole)), rest_bend = vec_narrow(chain_rest_bend(one)), bend = vec_narrow(sized(one->previous_bend));
+    phx_quat target_rotation = turn_narrow(one->target_rotation);
+    float weight = (float)one->weight;
+    phx_result result;
+
+    phx_chain_job job = phx_chain_job_default();
+    job.count = 1, job.joints = (uint32_t)n;
+    if (one->limited) job.limits = one->limits;
+    job.position = phx_joint_view_of(position, sizeof position, sizeof *position);
+    job.rotation = phx_joint_view_of(rotation, sizeof rotation, sizeof *rotation);
+    job.target = PHX_VIEW_ARRAY(&target), job.pole = PHX_VIEW_ARRAY(&pole), job.rest_bend = PHX_VIEW_ARRAY(&rest_bend), job.bend = PHX_VIEW_ARRAY(&bend);
+    if (one->has_target_rotation) job.target_rotation = PHX_VIEW_ARRAY(&target_rotation);
+    job.weight = PHX_VIEW_ARRAY(&weight);
+    job.position_out = phx_joint_view_of(solved, sizeof solved, sizeof *solved);
+    job.correction = phx_joint_view_of(correction, sizeof correction, sizeof *correction);
+    job.result = PHX_VIEW_ARRAY(&result);
+
+    phx_chain_params params = phx_chain_params_default();
+    params.tolerance = (float)one->tolerance, params.max_iterations = one->max_iterations;
+    params.soft_start = (float)one->soft_start, params.max_stretch = (float)one->max_stretch;
+    if (one->has_twist) params.twist = one->twist;
+    phx_report report;
+    phx_status status;
+    if (one->solver == SOLVE_FABRIK) {
+        phx_fabrik_params fabrik = phx_fabrik_params_default();
+        fabrik.chain = params;
+        status = phx_fabrik_solve(backend, &fabrik, &job, &report);
+    } else {
+        phx_ccd_params ccd = phx_ccd_params_default();
+        ccd.chain = params;
+        if (one->damping < 1) ccd.mode = PHX_CCD_PLAIN, ccd.damping = (float)one->damping;
+        status = phx_ccd_validate(&ccd, &job, &report);
+        if (!status) status = phx_ccd_solve(backend, &ccd, &job);
+    }
+    if (status) return io_fail(error, "case '%s': %s", one->id, report.text);
+    if (result.flags & PHX_FLAG_BAD_INPUT) {
+        leave_as_animated(one, result.flags);
+        return true;
+    }
+    for (size_t j = 0; j < n; ++j) {
+        one->solved_position[j] = vec_add(one->position[0], vec_widen(solved[j]));
+        one->solved_rotation[j] = turn_unit(turn_times(turn_widen(correction[j]), one->rotation[j]));
+    }
+    one->bend = vec_widen(bend), one->residual = result.residual, one->iterations = result.iterations, one->flags = result.flags;
+    if (one->weight <= 0) { /* to the last digit */
+        memcpy(one->solved_position, one->position, n * sizeof *one->position);
+        memcpy(one->solved_rotation, one->rotation, n * sizeof *one->rotation);
+    }
+    return true;
+}
+
 bool solve_run(const phx_backend *backend, solve_case *one, io_error *error) {
     if (one->bad_rotation || one->no_direction) {
         leave_as_animated(one, PHX_FLAG_BAD_INPUT);
@@ -223,6 +301,8 @@ bool solve_run(const phx_backend *backend, solve_case *one, io_error *error) {
     }
     switch (one->solver) {
     case SOLVE_TWO_BONE: return run_two_bone(backend, one, error);
-    default: return io_fail(error, "case '%s': this build has no such solver", one->id);
+    case SOLVE_FABRIK:
+    case SOLVE_CCD: return run_chain(backend, one, error);
+    default: return io_fail(error, "case '%s': this build has no solver aim", one->id);
     }
 }
