@@ -83,7 +83,7 @@ static void blocks_match_jobs(void **state) {
     (void)state;
     random_state r = random_seeded("fabrik blocks", 0xFAB4);
     for (uint32_t round = 0; round < 48; ++round) {
-        const uint32_t joints = 2 + random_below(&r, round % 8 ? 10 : 64), options = random_options(&r) & ~(uint32_t)(CHAIN_LOCALS | CHAIN_IN_PLACE | CHAIN_SHARED);
+        const uint32_t joints = 2 + random_below(&r, round % 8 ? 10 : 64), options = (random_options(&r) & ~(uint32_t)(CHAIN_LOCALS | CHAIN_IN_PLACE | CHAIN_SHARED)) | CHAIN_ROTATION;
         const size_t blocks = 1 + random_below(&r, round % 8 ? 24 : 4), count = blocks * 16;
         chain_data data = chain_data_make(count, joints);
         chain_data_fill(&r, &data);

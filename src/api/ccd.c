@@ -1,6 +1,7 @@
 /* CCD, public face: defaults, validation, slicing into ranges. The work is in kernel/ccd.inl. */
 #include "../backend/ops.h"
 #include "../reference/scalar.h"
+#include "ccd.h"
 #include "chain.h"
 #include "report.h"
 
@@ -35,8 +36,8 @@ static phx_status check_params(const char *name, const phx_ccd_params *params, u
     return status;
 }
 
-static void prepare(const phx_ccd_params *params, uint32_t joints, const phx_limit *limits, const float *joint_weights,
-                    phx_ccd_setup *setup) {
+void phx_ccd_prepare(const phx_ccd_params *params, uint32_t joints, const phx_limit *limits, const float *joint_weights,
+                     phx_ccd_setup *setup) {
     phx_chain_prepare(&params->chain, joints, limits, joint_weights, &setup->chain);
     setup->mode = params->mode;
     setup->from = params->from;
@@ -66,7 +67,7 @@ phx_status phx_ccd_solve_blocks(const phx_backend *backend, const phx_ccd_params
     if (!status) status = check_params(name, params, blocks->joints, report);
     if (status) return status;
     phx_ccd_setup setup;
-    prepare(params, blocks->joints, blocks->limits, blocks->joint_weights, &setup);
+    phx_ccd_prepare(params, blocks->joints, blocks->limits, blocks->joint_weights, &setup);
     if (blocks->count) backend->ccd_blocks(&setup, blocks, 0, blocks->count);
     return phx_accept(report);
 }
@@ -88,7 +89,7 @@ phx_status phx_ccd_solve_range(const phx_backend *backend, const phx_ccd_params 
     if (first > blocks || count > blocks - first) return PHX_ERROR_COUNT;
     if (count == 0) return PHX_OK;
     phx_ccd_setup setup;
-    prepare(params, job->joints, job->limits, job->joint_weights, &setup);
+    phx_ccd_prepare(params, job->joints, job->limits, job->joint_weights, &setup);
     const size_t begin = first * PHX_BLOCK_LANES, end = (first + count) * PHX_BLOCK_LANES;
     backend->ccd_job(&setup, job, begin, (end < job->count ? end : job->count) - begin);
     return PHX_OK;

@@ -1,4 +1,5 @@
 /* FABRIK, public face: defaults, validation, slicing into ranges. The work is in kernel/fabrik.inl. */
+#include "ccd.h"
 #include "chain.h"
 #include "report.h"
 
@@ -19,6 +20,21 @@ static phx_status check_range(const char *name, size_t first, size_t count, size
     return phx_reject(report, PHX_ERROR_COUNT, "%s: blocks [%zu, %zu + %zu) are not within the %zu there are", name, first, first, count, blocks);
 }
 
+static int is_limited(uint32_t joints, const phx_limit *limits) {
+    for (uint32_t j = 0; limits && j < joints; ++j)
+        if (limits[j].type != PHX_LIMIT_NONE) return 1;
+    return 0;
+}
+
+/* the sweeps that chains with limits get */
+static void prepare_limited(const phx_fabrik_params *params, uint32_t joints, const phx_limit *limits, const float *joint_weights,
+                            phx_ccd_setup *setup) {
+    phx_ccd_params sweeps = phx_ccd_params_default();
+    sweeps.chain = params->chain;
+    sweeps.chain.twist = PHX_TWIST_INHERIT;
+    phx_ccd_prepare(&sweeps, joints, limits, joint_weights, setup);
+}
+
 phx_status phx_fabrik_solve_blocks(const phx_backend *backend, const phx_fabrik_params *params, const phx_chain_blocks *blocks, size_t first,
                                    size_t count, phx_report *report) {
     static const char name[] = "fabrik blocks";
@@ -27,8 +43,14 @@ phx_status phx_fabrik_solve_blocks(const phx_backend *backend, const phx_fabrik_
     if (!status) status = check_range(name, first, count, blocks->count, report);
     if (status) return status;
     if (count == 0) return phx_accept(report);
+    if (is_limited(blocks->joints, blocks->limits)) {
+        phx_ccd_setup sweeps;
+        prepare_limited(params, blocks->joints, blocks->limits, blocks->joint_weights, &sweeps);
+        backend->ccd_blocks(&sweeps, blocks, first, count);
+        return phx_accept(report);
+    }
     phx_fabrik_setup setup;
-    phx_chain_prepare(&params->chain, blocks->joints, blocks->limits, blocks->joint_weights, &setup.chain);
+    phx_chain_prepare(&params->chain, blocks->joints, NULL, NULL, &setup.chain);
     setup.stats = params->stats;
     backend->fabrik_blocks(&setup, blocks, first, count);
     return phx_accept(report);
@@ -42,11 +64,18 @@ phx_status phx_fabrik_solve_range(const phx_backend *backend, const phx_fabrik_p
     if (!status) status = check_range(name, first, count, phx_chain_job_block_count(job), report);
     if (status) return status;
     if (count == 0) return phx_accept(report);
-    phx_fabrik_setup setup;
-    phx_chain_prepare(&params->chain, job->joints, job->limits, job->joint_weights, &setup.chain);
-    setup.stats = params->stats;
     const size_t begin = first * PHX_BLOCK_LANES, end = (first + count) * PHX_BLOCK_LANES;
-    backend->fabrik_job(&setup, job, begin, (end < job->count ? end : job->count) - begin);
+    const size_t chains = (end < job->count ? end : job->count) - begin;
+    if (is_limited(job->joints, job->limits)) {
+        phx_ccd_setup sweeps;
+        prepare_limited(params, job->joints, job->limits, job->joint_weights, &sweeps);
+        backend->ccd_job(&sweeps, job, begin, chains);
+        return phx_accept(report);
+    }
+    phx_fabrik_setup setup;
+    phx_chain_prepare(&params->chain, job->joints, NULL, NULL, &setup.chain);
+    setup.stats = params->stats;
+    backend->fabrik_job(&setup, job, begin, chains);
     return phx_accept(report);
 }
 

@@ -703,9 +703,11 @@ static inline void ccd_group(const phx_ccd_setup *setup, const phx_chain_blocks 
         tip_correction = q4_select(partial, q4_fraction(tip_correction, share), tip_correction);
         ccd_place_joints(&c);
     }
+    phx_rows3 *placed = blocks->solved ? blocks->solved + block * joints : position;
+    for (uint32_t j = 0; blocks->solved && j <= from; ++j) v3_store(placed + j, lane, v3_load(position + j, lane));
     for (uint32_t j = 0; j < bones; ++j) {
         const lv3 solved = v3_add(root, v3_scale(c.at[j + 1], metre));
-        v3_store(position + from + j + 1, lane, v3_select(moved, solved, v3_load(position + from + j + 1, lane)));
+        v3_store(placed + from + j + 1, lane, v3_select(moved, solved, v3_load(position + from + j + 1, lane)));
     }
     if (blocks->correction) {
         phx_rows4 *out = blocks->correction + block * joints;

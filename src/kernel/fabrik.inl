@@ -213,7 +213,7 @@ static inline fabrik_case fabrik_begin(const phx_chain_setup *setup, const phx_c
     axis = v3_scale(axis, f_div(one, v3_length(axis)));
     c.axis = axis;
 
-    lf whole = zero, longest = zero, shortest = f_splat(1e30f), sideways = zero, farthest = zero;
+    lf whole = zero, longest = zero, shortest = f_splat(1e30f), sideways = zero, farthest = zero, astray = zero;
     lv3 joint = root;
     for (uint32_t i = 0; i < bones; ++i) {
         const lv3 next = v3_load(source + i + 1, lane), at = v3_sub(next, origin);
@@ -233,6 +233,10 @@ static inline fabrik_case fabrik_begin(const phx_chain_setup *setup, const phx_c
         const lv3 off = v3_cross(at, axis);
         sideways = f_add(sideways, v3_dot(off, off));
         if (check_far) farthest = f_max(f_abs(at.x), f_max(f_abs(at.y), f_max(f_abs(at.z), farthest)));
+        if (started) { /* the animated joints are read later, so they must be fit to be read */
+            const lv3 pose = v3_sub(v3_load(animated + i + 1, lane), root);
+            astray = f_add(astray, v3_dot(pose, pose));
+        }
     }
     const lf tolerance = f_mul(whole, f_splat(setup->tolerance)), epsilon = f_mul(whole, f_splat(0x1p-20f));
     const lf tolerance_squared = f_mul(f_mul(tolerance, tolerance), f_splat(0.999999f));
@@ -243,7 +247,7 @@ static inline fabrik_case fabrik_begin(const phx_chain_setup *setup, const phx_c
     }
     c.weight = blocks->weight ? f_load(blocks->weight[block].v + lane) : one;
     c.ok = m_and(m_and(m_and(f_lt(f_splat(1e-9f), whole), f_lt(whole, f_splat(1e9f))), m_and(f_lt(distance, f_splat(1e9f)), f_le(zero, shortest))),
-                 m_and(m_and(f_lt(sideways, f_splat(1e21f)), f_lt(farthest, f_splat(1e9f))), f_eq(c.weight, c.weight)));
+                 m_and(m_and(f_lt(sideways, f_splat(1e21f)), f_lt(farthest, f_splat(1e9f))), m_and(f_lt(astray, f_splat(1e21f)), f_eq(c.weight, c.weight))));
     c.flags = i_select(f_le(shortest, f_mul(whole, f_splat(1e-6f))), i_splat(PHX_FLAG_ZERO_LENGTH), i_splat(0));
     c.stretch = one;
 
@@ -273,38 +277,36 @@ static inline fabrik_case fabrik_begin(const phx_chain_setup *setup, const phx_c
     c.still = m_or(i_eq(budget, i_splat(0)), m_not(c.ok));
     const lm open = m_andnot(valid, c.still);
 
-    lm there = setup->limited ? m_from_bits(0) : m_and(open, f_le(v3_dot(error, error), tolerance_squared));
+    lm there = m_and(open, f_le(v3_dot(error, error), tolerance_squared));
     if (check_far && m_any(there)) there = m_andnot(there, wrong_lengths(set, vector, bones, there));
     c.moved = started ? open : m_andnot(open, there);
     lm active = m_andnot(open, there);
     li rounds = i_splat(0);
-    if (!setup->limited) {
-        straight = m_and(straight, active), folded = m_andnot(m_and(folded, active), straight);
-        const lm closed = m_or(straight, folded);
-        if (m_any(closed)) {
-            const lv3 at = lay_straight(set, vector, bones, straight, folded, longest, axis);
-            error = v3_select(closed, v3_sub(at, target), error);
-            rounds = i_select(closed, i_splat(1), rounds);
-            active = m_andnot(active, closed);
+    straight = m_and(straight, active), folded = m_andnot(m_and(folded, active), straight);
+    const lm closed = m_or(straight, folded);
+    if (m_any(closed)) {
+        const lv3 at = lay_straight(set, vector, bones, straight, folded, longest, axis);
+        error = v3_select(closed, v3_sub(at, target), error);
+        rounds = i_select(closed, i_splat(1), rounds);
+        active = m_andnot(active, closed);
+    }
+    /* poses that rounds alone would not bring to the target */
+    const lf gap = f_sub(f_add(longest, longest), whole);
+    lm triangle = m_and(active, f_le(f_abs(gap), aimed));
+    if (bones != 2) triangle = m_and(triangle, m_and(f_le(zero, gap), f_lt(aimed, f_add(gap, f_mul(whole, f_splat(0.2f))))));
+    const lm other = m_andnot(active, triangle);
+    const lm flat = m_and(other, f_le(sideways, f_mul(f_mul(whole, whole), f_splat((float)bones * 6e-4f))));
+    const lm near_reach = m_and(other, f_lt(f_mul(whole, f_splat(0.9f)), aimed));
+    const lm prepared = m_or(triangle, m_or(flat, near_reach));
+    if (m_any(prepared)) {
+        const lm bend_wanted = m_or(triangle, flat);
+        if (m_any(bend_wanted)) {
+            const lv3 bend = choose_bend(setup, blocks, block, lane, axis, whole, sum_of_bends(set, vector, bones, axis));
+            if (m_any(triangle)) lay_on_triangle(set, vector, bones, triangle, whole, longest, axis, aimed, bend);
+            if (m_any(flat)) lay_on_arc(set, vector, bones, flat, whole, axis, aimed, bend);
         }
-        /* poses that rounds alone would not bring to the target */
-        const lf gap = f_sub(f_add(longest, longest), whole);
-        lm triangle = m_and(active, f_le(f_abs(gap), aimed));
-        if (bones != 2) triangle = m_and(triangle, m_and(f_le(zero, gap), f_lt(aimed, f_add(gap, f_mul(whole, f_splat(0.2f))))));
-        const lm other = m_andnot(active, triangle);
-        const lm flat = m_and(other, f_le(sideways, f_mul(f_mul(whole, whole), f_splat((float)bones * 6e-4f))));
-        const lm near_reach = m_and(other, f_lt(f_mul(whole, f_splat(0.9f)), aimed));
-        const lm prepared = m_or(triangle, m_or(flat, near_reach));
-        if (m_any(prepared)) {
-            const lm bend_wanted = m_or(triangle, flat);
-            if (m_any(bend_wanted)) {
-                const lv3 bend = choose_bend(setup, blocks, block, lane, axis, whole, sum_of_bends(set, vector, bones, axis));
-                if (m_any(triangle)) lay_on_triangle(set, vector, bones, triangle, whole, longest, axis, aimed, bend);
-                if (m_any(flat)) lay_on_arc(set, vector, bones, flat, whole, axis, aimed, bend);
-            }
-            if (m_any(near_reach)) scale_bends(setup, blocks, block, lane, set, vector, bones, near_reach, whole, axis, aimed);
-            error = v3_select(prepared, v3_sub(joint_at(set, bones - 1, vector), target), error);
-        }
+        if (m_any(near_reach)) scale_bends(setup, blocks, block, lane, set, vector, bones, near_reach, whole, axis, aimed);
+        error = v3_select(prepared, v3_sub(joint_at(set, bones - 1, vector), target), error);
     }
     if (!m_all(c.ok)) {
         const li bad = i_select(f_le(whole, f_splat(1e-9f)), i_splat(PHX_FLAG_BAD_INPUT | PHX_FLAG_ZERO_LENGTH), i_splat(PHX_FLAG_BAD_INPUT));
@@ -472,6 +474,140 @@ static inline void fabrik_end(const phx_chain_setup *setup, const phx_chain_bloc
     }
 }
 
+/* How far the joints between root and tip stand off the line between these, all together; the lanes where that is a bend. */
+static inline lm bend_of(const lv3 *at, uint32_t bones, lf whole, lv3 fallback_axis, lv3 *axis, lv3 *bend) {
+    const lv3 tip = at[bones - 1];
+    const lf squared = v3_dot(tip, tip), noise = f_mul(whole, f_splat(1e-5f)), noise_squared = f_mul(noise, noise);
+    *axis = v3_select(f_lt(noise_squared, squared), v3_scale(tip, f_div(f_splat(1.0f), f_sqrt(squared))), fallback_axis);
+    lv3 sum = v3_splat(0.0f, 0.0f, 0.0f);
+    for (uint32_t i = 0; i + 1 < bones; ++i) sum = v3_add(sum, v3_reject(at[i], *axis));
+    *bend = sum;
+    return f_lt(noise_squared, v3_dot(sum, sum));
+}
+
+/* the first usable of a, b, the spare direction; unit */
+static inline lv3 other_bend(lv3 a, lv3 b, lv3 axis, lf tolerance_squared) {
+    lv3 chosen = v3_reject(spare_direction(axis), axis);
+    const lm open = m_not(take_hint(m_from_bits(0xFFFF), a, axis, tolerance_squared, &chosen));
+    take_hint(open, b, axis, tolerance_squared, &chosen);
+    return unit_bend(chosen, axis);
+}
+
+/* the turn about `axis` from `now` to `wanted`, less their parts along it; identity where nothing remains */
+static inline lq4 turn_about(lv3 axis, lv3 now, lv3 wanted) {
+    const lv3 a = v3_reject(now, axis), b = v3_reject(wanted, axis);
+    const lf cosine = v3_dot(a, b), sine = v3_dot(v3_cross(a, b), axis);
+    const lf scale = f_sqrt(f_add(f_mul(cosine, cosine), f_mul(sine, sine)));
+    return q4_select(f_lt(f_splat(1e-6f), scale), q4_turn(axis, cosine, sine, scale), q4_identity());
+}
+
+/* shortest turn between unit vectors; a half turn goes about the bend plane's normal, where that is across */
+static inline lq4 swing_between(lv3 from, lv3 to, lv3 normal) {
+    const lf one = f_splat(1.0f);
+    lv3 spare = v3_reject(normal, to);
+    spare = v3_select(f_lt(f_splat(1e-4f), v3_dot(spare, spare)), spare, v3_reject(spare_direction(to), to));
+    return q4_between(from, to, one, v3_scale(spare, f_div(one, v3_length(spare))));
+}
+
+static inline lm is_rotation(lq4 a) {
+    const lf squared = q4_dot(a, a);
+    return m_and(f_lt(f_splat(0.25f), squared), f_lt(squared, f_splat(4.0f)));
+}
+
+/* direction of an animated bone; the target's direction where it has no length */
+static inline lv3 animated_direction(lv3 bone, lf whole, lv3 axis) {
+    const lf length = v3_length(bone);
+    return v3_select(f_le(length, f_mul(whole, f_splat(1e-6f))), axis, v3_scale(bone, f_div(f_splat(1.0f), length)));
+}
+
+/* Pole, rotations, tip, weight, stretch: everything after the rounds, for LANES chains whose answer is more than positions. */
+static void fabrik_finish(const phx_chain_setup *setup, const phx_chain_blocks *blocks, size_t block, uint32_t lane, fabrik_set *set,
+                          uint32_t vector, fabrik_case *c) {
+    const lf zero = f_splat(0.0f), one = f_splat(1.0f), tolerance_squared = f_splat(setup->direction_tolerance_squared);
+    const lv3 none = v3(zero, zero, zero);
+    const uint32_t bones = blocks->joints - 1;
+    const phx_rows3 *animated = blocks->position + block * blocks->joints;
+    const lv3 root = v3_load(animated, lane);
+    const lf whole = f_load(set->state[WHOLE] + vector * LANES);
+    const lv3 pole_given = blocks->pole ? v3_load(blocks->pole + block, lane) : none;
+    const lv3 previous = blocks->bend ? v3_load(blocks->bend + block, lane) : none;
+    const lv3 rest_bend = blocks->rest_bend ? v3_load(blocks->rest_bend + block, lane) : none;
+    const lm live = m_not(c->still);
+    lv3 at[PHX_CHAIN_MAX_BONES];
+    for (uint32_t i = 0; i < bones; ++i) at[i] = joint_at(set, i, vector);
+
+    /* bend plane */
+    lv3 axis, bend, pole = none;
+    const lm bent = bend_of(at, bones, whole, c->axis, &axis, &bend);
+    bend = unit_bend(bend, axis);
+    if (!m_all(bent)) bend = v3_select(bent, bend, other_bend(previous, rest_bend, axis, tolerance_squared));
+    if (blocks->pole) {
+        const lm usable = take_hint(m_from_bits(0xFFFF), pole_given, axis, tolerance_squared, &pole);
+        const lm refused = m_andnot(m_andnot(live, usable), f_eq(v3_dot(pole_given, pole_given), zero));
+        c->flags = i_select(refused, i_or(c->flags, i_splat(PHX_FLAG_HINT_UNUSABLE)), c->flags);
+        pole = unit_bend(pole, axis);
+        const lq4 turn = turn_about(axis, bend, pole);
+        const lf size = f_add(f_add(f_mul(turn.x, turn.x), f_mul(turn.y, turn.y)), f_mul(turn.z, turn.z));
+        const lm turning = m_and(m_and(live, usable), m_and(bent, f_lt(f_splat(2.5e-9f), size)));
+        if (m_any(turning))
+            for (uint32_t i = 0; i < bones; ++i) at[i] = v3_select(turning, q4_rotate(turn, at[i]), at[i]);
+        c->moved = m_or(c->moved, turning);
+        bend = v3_select(usable, pole, bend);
+    }
+    if (blocks->bend) v3_store(blocks->bend + block, lane, v3_select(live, bend, previous));
+    const lm weighed = f_lt(zero, c->weight);
+    c->moved = m_and(c->moved, weighed);
+    const lm partial = m_and(c->moved, f_lt(c->weight, one));
+    const int some_partial = m_any(partial);
+
+    if (blocks->correction || some_partial) {
+        phx_rows4 *out = blocks->correction ? blocks->correction + block * blocks->joints : NULL;
+        const lv3 normal = v3_cross(axis, bend);
+        const lf weight = f_max(c->weight, zero), least = f_mul(whole, f_splat(1e-6f));
+        lv3 old_normal = none;
+        if (setup->twist == PHX_TWIST_PLANE) {
+            lv3 before[PHX_CHAIN_MAX_BONES], old_axis, old_bend;
+            for (uint32_t i = 0; i < bones; ++i) before[i] = v3_sub(v3_load(animated + i + 1, lane), root);
+            const lm old_bent = bend_of(before, bones, whole, c->axis, &old_axis, &old_bend);
+            old_bend = unit_bend(old_bend, old_axis);
+            if (!m_all(old_bent)) old_bend = v3_select(old_bent, old_bend, other_bend(previous, rest_bend, old_axis, tolerance_squared));
+            old_normal = v3_cross(old_axis, old_bend);
+        }
+        lv3 before = none, weighted_at = none, joint = root;
+        lq4 correction = q4_identity();
+        for (uint32_t i = 0; i < bones; ++i) {
+            const lv3 end = v3_load(animated + i + 1, lane), from = animated_direction(v3_sub(end, joint), whole, c->axis);
+            const lf length = bone_length(set, i, vector);
+            const lv3 to = v3_scale(v3_sub(at[i], before), f_div(one, length));
+            joint = end, before = at[i];
+            lq4 fresh = swing_between(from, to, normal);
+            if (setup->twist == PHX_TWIST_PLANE) fresh = q4_mul(turn_about(to, q4_rotate(fresh, old_normal), normal), fresh);
+            correction = q4_select(f_lt(least, length), fresh, correction);
+            lq4 given = correction;
+            if (some_partial) {
+                given = q4_select(partial, q4_fraction(correction, weight), correction);
+                weighted_at = v3_add(weighted_at, v3_scale(q4_rotate(given, from), length));
+                at[i] = v3_select(partial, weighted_at, at[i]);
+            }
+            if (out) q4_store(out + i, lane, q4_select(c->moved, given, q4_identity()));
+        }
+        if (out) {
+            lq4 tip = q4_select(c->moved, correction, q4_identity());
+            lm tip_partial = partial;
+            if (blocks->target_rotation) {
+                const lq4 wanted = q4_load(blocks->target_rotation + block, lane), now = q4_load(blocks->rotation + block * blocks->joints + bones, lane);
+                const lm turned = m_and(m_and(is_rotation(wanted), is_rotation(now)), m_and(live, weighed));
+                tip = q4_select(turned, q4_normalize(q4_mul(wanted, q4_conjugate(now))), tip);
+                tip_partial = m_or(tip_partial, m_and(turned, f_lt(c->weight, one)));
+            }
+            if (m_any(tip_partial)) tip = q4_select(tip_partial, q4_fraction(tip, weight), tip);
+            q4_store(out + bones, lane, tip);
+        }
+    }
+    if (some_partial) c->stretch = f_select(partial, f_add(one, f_mul(f_sub(c->stretch, one), c->weight)), c->stretch);
+    for (uint32_t i = 0; i < bones; ++i) set_joint(set, i, vector, setup->stretch ? v3_scale(at[i], c->stretch) : at[i]);
+}
+
 /* ---- the pool ---- */
 
 /* The active lanes of one set side by side behind the `count` lanes of another, or of the same one. */
@@ -554,6 +690,20 @@ static inline void fabrik_drain(const phx_chain_setup *setup, const phx_chain_bl
     }
 }
 
+/* Begins the chains [chain, chain + LANES), or fills a vector beyond the last chain with nothing; how many lanes need rounds. */
+static inline uint32_t fabrik_load(const phx_chain_setup *setup, const phx_chain_blocks *blocks, size_t chains, size_t chain, fabrik_set *set,
+                                   uint32_t vector, fabrik_case *c) {
+    if (chain < chains) {
+        const uint32_t valid = chains - chain >= LANES ? 0xFFFFu : (1u << (chains - chain)) - 1u;
+        *c = fabrik_begin(setup, blocks, chain / PHX_BLOCK_LANES, (uint32_t)(chain % PHX_BLOCK_LANES), (uint32_t)chain, m_from_bits(valid), set, vector);
+        return (uint32_t)__builtin_popcount(m_bits(set->active[vector]));
+    }
+    set->active[vector] = m_from_bits(0);
+    for (uint32_t row = 0; row < 4 * (blocks->joints - 1); ++row) f_store(set->joints + row * set->stride + vector * LANES, f_splat(0.0f));
+    for (uint32_t row = 0; row < FABRIK_STATES; ++row) f_store(set->state[row] + vector * LANES, f_splat(0.0f));
+    return 0;
+}
+
 /* Chains whose answer is positions alone: staged and pooled. */
 static inline void fabrik_plain(const phx_fabrik_setup *setup, const phx_chain_blocks *blocks, size_t chains, const uint32_t vectors) {
     const uint32_t bones = blocks->joints - 1, width = vectors * LANES;
@@ -565,19 +715,7 @@ static inline void fabrik_plain(const phx_fabrik_setup *setup, const phx_chain_b
     const int pooled = chains >= 3 * width;
     for (size_t first = 0; first < chains; first += width) {
         uint32_t busy = 0;
-        for (uint32_t v = 0; v < vectors; ++v) {
-            const size_t chain = first + v * LANES;
-            if (chain < chains) {
-                const uint32_t valid = chains - chain >= LANES ? 0xFFFFu : (1u << (chains - chain)) - 1u;
-                cases[v] = fabrik_begin(&setup->chain, blocks, chain / PHX_BLOCK_LANES, (uint32_t)(chain % PHX_BLOCK_LANES), (uint32_t)chain,
-                                        m_from_bits(valid), &stage, v);
-                busy += (uint32_t)__builtin_popcount(m_bits(stage.active[v]));
-            } else {
-                stage.active[v] = m_from_bits(0);
-                for (uint32_t row = 0; row < 4 * bones; ++row) f_store(stage.joints + row * stage.stride + v * LANES, f_splat(0.0f));
-                for (uint32_t row = 0; row < FABRIK_STATES; ++row) f_store(stage.state[row] + v * LANES, f_splat(0.0f));
-            }
-        }
+        for (uint32_t v = 0; v < vectors; ++v) busy += fabrik_load(&setup->chain, blocks, chains, first + v * LANES, &stage, v, &cases[v]);
         const uint32_t enough = pooled ? width / 4 : 0;
         while (busy > enough) {
             stats.busy += busy, stats.total += width;
@@ -596,9 +734,37 @@ static inline void fabrik_plain(const phx_fabrik_setup *setup, const phx_chain_b
     if (setup->stats) setup->stats->busy += stats.busy, setup->stats->total += stats.total;
 }
 
+/* Chains whose answer is more than positions: staged, each vector to its end. */
+static inline void fabrik_full(const phx_fabrik_setup *setup, const phx_chain_blocks *blocks, size_t chains, const uint32_t vectors) {
+    const uint32_t bones = blocks->joints - 1, width = vectors * LANES;
+    fabrik_set stage;
+    fabrik_case cases[IN_FLIGHT];
+    phx_fabrik_stats stats = {0, 0};
+    stage.stride = (vectors + 1) * LANES;
+    for (size_t first = 0; first < chains; first += width) {
+        uint32_t busy = 0;
+        for (uint32_t v = 0; v < vectors; ++v) busy += fabrik_load(&setup->chain, blocks, chains, first + v * LANES, &stage, v, &cases[v]);
+        while (busy) {
+            stats.busy += busy, stats.total += width;
+            busy = fabrik_round(&setup->chain, &stage, bones, vectors);
+        }
+        for (uint32_t v = 0; v < vectors && first + v * LANES < chains; ++v) {
+            const size_t block = (first + v * LANES) / PHX_BLOCK_LANES;
+            const uint32_t lane = (uint32_t)((first + v * LANES) % PHX_BLOCK_LANES);
+            fabrik_finish(&setup->chain, blocks, block, lane, &stage, v, &cases[v]);
+            fabrik_end(&setup->chain, blocks, block, lane, &stage, v, &cases[v]);
+        }
+    }
+    if (setup->stats) setup->stats->busy += stats.busy, setup->stats->total += stats.total;
+}
+
 static void fabrik_chains(const void *any, const phx_chain_blocks *blocks, size_t chains) {
     const phx_fabrik_setup *setup = any;
-    if (blocks->joints - 1 <= FABRIK_SHORT) fabrik_plain(setup, blocks, chains, IN_FLIGHT);
+    const int full = setup->chain.soft || setup->chain.stretch || blocks->pole || blocks->bend || blocks->weight || blocks->correction;
+    const int is_short = blocks->joints - 1 <= FABRIK_SHORT;
+    if (full && is_short) fabrik_full(setup, blocks, chains, IN_FLIGHT);
+    else if (full) fabrik_full(setup, blocks, chains, IN_FLIGHT_LONG);
+    else if (is_short) fabrik_plain(setup, blocks, chains, IN_FLIGHT);
     else fabrik_plain(setup, blocks, chains, IN_FLIGHT_LONG);
 }
 

@@ -1,6 +1,5 @@
 /* FABRIK in scalar C, one chain at a time: the twin of kernel/fabrik.inl, in the same order of operations. */
 #include "chain.h"
-#include "limit.h"
 #include "reference.h"
 
 /* One chain on its way; joint i + 1, relative to the root, is at[i], and bone i has length[i]. */
@@ -126,6 +125,14 @@ static void scale_bends(const phx_chain_setup *setup, const phx_reference_chain 
     }
 }
 
+/* the turn about `axis` from `now` to `wanted`, less their parts along it; identity where nothing remains */
+static phx_quat turn_about(phx_vec3 axis, phx_vec3 now, phx_vec3 wanted) {
+    const phx_vec3 a = reject3(now, axis), b = reject3(wanted, axis);
+    const float cosine = dot3(a, b), sine = dot3(cross3(a, b), axis);
+    const float scale = sqrtf(cosine * cosine + sine * sine);
+    return 1e-6f < scale ? turn4(axis, cosine, sine, scale) : quat_identity();
+}
+
 /* Reads the chain, decides what can be decided without a round, prepares the rest. */
 static void begin(const phx_chain_setup *setup, const phx_reference_chain *chain, limb *limb) {
     const uint32_t bones = chain->joints - 1;
@@ -143,7 +150,7 @@ static void begin(const phx_chain_setup *setup, const phx_reference_chain *chain
     axis = scale3(axis, 1.0f / length3(axis));
     limb->axis = axis;
 
-    float whole = 0.0f, longest = 0.0f, shortest = 1e30f, sideways = 0.0f, farthest = 0.0f;
+    float whole = 0.0f, longest = 0.0f, shortest = 1e30f, sideways = 0.0f, farthest = 0.0f, astray = 0.0f;
     for (uint32_t i = 0; i < bones; ++i) {
         const phx_vec3 at = sub3(source[i + 1], source[0]);
         const float length = chain->has_length ? chain->length[i] : length3(sub3(chain->position[i + 1], chain->position[i]));
@@ -155,6 +162,10 @@ static void begin(const phx_chain_setup *setup, const phx_reference_chain *chain
         const phx_vec3 off = cross3(at, axis);
         sideways = sideways + dot3(off, off);
         if (chain->has_start || chain->has_length) farthest = max1(fabsf(at.x), max1(fabsf(at.y), max1(fabsf(at.z), farthest)));
+        if (chain->has_start) { /* the animated joints are read later, so they must be fit to be read */
+            const phx_vec3 pose = sub3(chain->position[i + 1], chain->position[0]);
+            astray = astray + dot3(pose, pose);
+        }
     }
     limb->whole = whole;
     const float tolerance = whole * setup->tolerance, epsilon = whole * 0x1p-20f;
@@ -165,7 +176,7 @@ static void begin(const phx_chain_setup *setup, const phx_reference_chain *chain
     limb->rounds = 0;
     limb->stretch = 1.0f;
     limb->ok = 1e-9f < whole && whole < 1e9f && distance < 1e9f && 0.0f <= shortest && sideways < 1e21f && farthest < 1e9f &&
-               chain->weight == chain->weight;
+               astray < 1e21f && chain->weight == chain->weight;
     limb->moved = limb->active = 0;
     limb->flags = 0;
     if (!limb->ok) {
@@ -204,7 +215,7 @@ static void begin(const phx_chain_setup *setup, const phx_reference_chain *chain
     if (budget == 0) return;
 
     /* there already, unless the bones have the wrong lengths */
-    int there = !setup->limited && dot3(limb->error, limb->error) <= limb->tolerance_squared;
+    int there = dot3(limb->error, limb->error) <= limb->tolerance_squared;
     if (there && (chain->has_start || chain->has_length)) {
         phx_vec3 before = zero;
         for (uint32_t i = 0; i < bones; ++i) {
@@ -217,7 +228,7 @@ static void begin(const phx_chain_setup *setup, const phx_reference_chain *chain
     limb->moved = !there || chain->has_start;
     if (there) return;
 
-    if ((straight || folded) && !setup->limited) {
+    if (straight || folded) {
         int turned = 0; /* folded: the first of the longest bones points along the axis, the others against it */
         phx_vec3 at = zero;
         for (uint32_t i = 0; i < bones; ++i) {
@@ -231,15 +242,12 @@ static void begin(const phx_chain_setup *setup, const phx_reference_chain *chain
         return;
     }
     limb->active = 1;
-    if (setup->limited) return;
     const float gap = (longest + longest) - whole;
     const int triangle = fabsf(gap) <= aimed && (bones == 2 || (0.0f <= gap && aimed < gap + whole * 0.2f));
-    if (triangle) {
-        lay_on_triangle(limb, longest, choose_bend(setup, chain, limb, sum_of_bends(limb, axis)));
-    } else {
-        if (sideways <= whole * whole * ((float)bones * 6e-4f)) lay_on_arc(limb, axis, aimed, choose_bend(setup, chain, limb, sum_of_bends(limb, axis)));
-        if (whole * 0.9f < aimed) scale_bends(setup, chain, limb);
-    }
+    const int flat = !triangle && sideways <= whole * whole * ((float)bones * 6e-4f);
+    if (triangle) lay_on_triangle(limb, longest, choose_bend(setup, chain, limb, sum_of_bends(limb, axis)));
+    if (flat) lay_on_arc(limb, axis, aimed, choose_bend(setup, chain, limb, sum_of_bends(limb, axis)));
+    if (!triangle && whole * 0.9f < aimed) scale_bends(setup, chain, limb);
     limb->error = sub3(limb->at[bones - 1], target);
 }
 
@@ -278,53 +286,11 @@ static void pass_forth(limb *limb, phx_vec3 aim) {
     }
 }
 
-/* The animated frames of the joints, which limits and rotations refer to. */
-typedef struct joint_frames {
-    phx_vec3 bone[PHX_CHAIN_MAX_BONES];  /* unit, in the joint's own frame */
-    phx_quat local[PHX_CHAIN_MAX_BONES]; /* animated */
-    phx_quat world[PHX_CHAIN_MAX_BONES]; /* as the last limited pass left them */
-    phx_quat parent;
-    int changed;                         /* the last pass met a limit */
-} joint_frames;
-
 /* direction of an animated bone, and its length; the target's direction where it has none */
 static phx_vec3 animated_direction(const phx_reference_chain *chain, const limb *limb, uint32_t i) {
     const phx_vec3 bone = sub3(chain->position[i + 1], chain->position[i]);
     const float length = length3(bone);
     return length <= limb->whole * 1e-6f ? limb->axis : scale3(bone, 1.0f / length);
-}
-
-static void read_frames(const phx_reference_chain *chain, const limb *limb, joint_frames *frames) {
-    frames->parent = chain->parent_rotation;
-    frames->changed = 0;
-    phx_quat above = chain->parent_rotation;
-    for (uint32_t i = 0; i < limb->bones; ++i) {
-        const phx_quat world = chain->rotation[i];
-        frames->bone[i] = rotate3(conjugate4(world), animated_direction(chain, limb, i));
-        frames->local[i] = normalize4(mul4(conjugate4(above), world));
-        frames->world[i] = above = world;
-    }
-}
-
-/* The forward pass with limits: every joint turns its bone as near to the wanted direction as its limit allows. */
-static void pass_forth_limited(const phx_chain_setup *setup, joint_frames *frames, limb *limb, phx_vec3 aim) {
-    phx_vec3 q = vec3(0.0f, 0.0f, 0.0f), last = q;
-    phx_quat above = frames->parent;
-    frames->changed = 0;
-    for (uint32_t i = 0; i < limb->bones; ++i) {
-        phx_vec3 d = sub3(i + 1 < limb->bones ? limb->at[i] : aim, q);
-        float squared = dot3(d, d);
-        if (squared <= limb->tiny_squared) d = lost_direction(limb, last, 1.0f), squared = dot3(d, d);
-        const phx_vec3 wanted = rotate3(conjugate4(above), scale3(d, 1.0f / sqrtf(squared)));
-        int changed;
-        const phx_quat local = phx_reference_limit_toward(setup->limits + i, frames->local[i], frames->bone[i], wanted, &changed);
-        frames->changed |= changed;
-        above = normalize4(mul4(above, local));
-        frames->world[i] = above;
-        const phx_vec3 next = add3(q, scale3(rotate3(above, frames->bone[i]), limb->length[i]));
-        last = sub3(next, q);
-        limb->at[i] = q = next;
-    }
 }
 
 /* A chain that is still far off after eight rounds swings between two shapes: it starts again from an arc. */
@@ -337,13 +303,12 @@ static void start_again(limb *limb) {
     limb->error = sub3(limb->at[limb->bones - 1], limb->target);
 }
 
-static void iterate(const phx_chain_setup *setup, joint_frames *frames, limb *limb) {
+static void iterate(limb *limb) {
     float alpha = 0.0f, before_squared = dot3(limb->error, limb->error);
     while (limb->active) {
         const phx_vec3 aim = sub3(limb->target, scale3(limb->error, alpha));
         pass_back(limb, aim);
-        if (setup->limited) pass_forth_limited(setup, frames, limb, aim);
-        else pass_forth(limb, aim);
+        pass_forth(limb, aim);
         const phx_vec3 error = sub3(limb->at[limb->bones - 1], limb->target);
         const float squared = dot3(error, error);
         const float ratio = dot3(error, limb->error) / before_squared;
@@ -353,7 +318,7 @@ static void iterate(const phx_chain_setup *setup, joint_frames *frames, limb *li
         before_squared = squared;
         ++limb->rounds;
         limb->active = !(squared <= limb->tolerance_squared || limb->budget <= limb->rounds);
-        if (limb->active && limb->rounds == 8 && limb->whole * limb->whole * 1e-6f < squared && !setup->limited) {
+        if (limb->active && limb->rounds == 8 && limb->whole * limb->whole * 1e-6f < squared) {
             start_again(limb);
             before_squared = dot3(limb->error, limb->error);
             alpha = 0.0f;
@@ -387,16 +352,13 @@ static phx_vec3 other_bend(phx_vec3 a, phx_vec3 b, phx_vec3 axis, float toleranc
     return unit_bend(chosen, axis);
 }
 
-/* the turn about `axis` from `now` to `wanted`, less their parts along it; identity where nothing remains */
-static phx_quat turn_about(phx_vec3 axis, phx_vec3 now, phx_vec3 wanted) {
-    const phx_vec3 a = reject3(now, axis), b = reject3(wanted, axis);
-    const float cosine = dot3(a, b), sine = dot3(cross3(a, b), axis);
-    const float scale = sqrtf(cosine * cosine + sine * sine);
-    return 1e-6f < scale ? turn4(axis, cosine, sine, scale) : quat_identity();
+static int is_rotation(phx_quat a) {
+    const float squared = dot4(a, a);
+    return 0.25f < squared && squared < 4.0f;
 }
 
 /* Pole, rotations, tip, weight, stretch: everything after the rounds. */
-static void finish(const phx_chain_setup *setup, phx_reference_chain *chain, const joint_frames *frames, limb *limb) {
+static void finish(const phx_chain_setup *setup, phx_reference_chain *chain, limb *limb) {
     const uint32_t bones = limb->bones;
     const phx_vec3 zero = vec3(0.0f, 0.0f, 0.0f), root = chain->position[0], previous = chain->bend;
     const phx_quat identity = quat_identity();
@@ -411,10 +373,10 @@ static void finish(const phx_chain_setup *setup, phx_reference_chain *chain, con
     if (!pole_usable && !(dot3(chain->pole, chain->pole) == 0.0f)) limb->flags |= PHX_FLAG_HINT_UNUSABLE;
     if (bent) bend = unit_bend(bend, axis);
     else bend = other_bend(previous, chain->rest_bend, axis, tolerance_squared);
-    if (pole_usable && !setup->limited) {
+    if (pole_usable) {
         pole = unit_bend(pole, axis);
         const phx_quat turn = turn_about(axis, bend, pole);
-        if (bent && !(fabsf(turn.w) > 0.99999999f)) {
+        if (bent && 2.5e-9f < (turn.x * turn.x + turn.y * turn.y) + turn.z * turn.z) { /* more than 1e-4 rad off */
             for (uint32_t i = 0; i < bones; ++i) limb->at[i] = rotate3(turn, limb->at[i]);
             limb->moved = 1;
         }
@@ -422,12 +384,11 @@ static void finish(const phx_chain_setup *setup, phx_reference_chain *chain, con
     }
     chain->bend = bend;
     if (!(0.0f < chain->weight)) limb->moved = 0;
-    if (limb->moved && setup->limited && frames->changed) limb->flags |= PHX_FLAG_LIMIT;
 
     /* rotations; the animated bend plane where hinges follow the plane */
     const phx_vec3 normal = cross3(axis, bend);
     phx_vec3 old_normal = zero;
-    if (setup->twist == PHX_TWIST_PLANE && !setup->limited) {
+    if (setup->twist == PHX_TWIST_PLANE) {
         phx_vec3 before[PHX_CHAIN_MAX_BONES], old_axis, old_bend;
         for (uint32_t i = 0; i < bones; ++i) before[i] = sub3(chain->position[i + 1], root);
         if (bend_of(before, bones, limb->whole, limb->axis, &old_axis, &old_bend)) old_bend = unit_bend(old_bend, old_axis);
@@ -441,9 +402,7 @@ static void finish(const phx_chain_setup *setup, phx_reference_chain *chain, con
     for (uint32_t i = 0; i < bones; ++i) {
         const phx_vec3 from = animated_direction(chain, limb, i), bone = sub3(limb->at[i], before);
         before = limb->at[i];
-        if (setup->limited) {
-            correction = normalize4(mul4(frames->world[i], conjugate4(chain->rotation[i])));
-        } else if (limb->whole * 1e-6f < limb->length[i]) { /* a bone without length turns with the one before it */
+        if (limb->whole * 1e-6f < limb->length[i]) { /* a bone without length turns with the one before it */
             const phx_vec3 to = scale3(bone, 1.0f / limb->length[i]);
             correction = swing_between(from, to, normal);
             if (setup->twist == PHX_TWIST_PLANE) correction = mul4(turn_about(to, rotate3(correction, old_normal), normal), correction);
@@ -455,16 +414,8 @@ static void finish(const phx_chain_setup *setup, phx_reference_chain *chain, con
         }
     }
     phx_quat tip = limb->moved ? correction : identity;
-    const float wanted_squared = dot4(chain->target_rotation, chain->target_rotation);
-    const int tip_wanted = 0.25f < wanted_squared && wanted_squared < 4.0f && 0.0f < chain->weight;
-    if (tip_wanted) tip = normalize4(mul4(chain->target_rotation, conjugate4(chain->rotation[bones])));
-    if (setup->limited && setup->limits[bones].type != PHX_LIMIT_NONE && 0.0f < chain->weight) {
-        int changed;
-        const phx_quat last = frames->world[bones - 1];
-        const phx_quat local = normalize4(mul4(conjugate4(last), mul4(tip, chain->rotation[bones])));
-        const phx_quat limited = phx_reference_limit_local(setup->limits + bones, local, &changed);
-        if (changed) tip = normalize4(mul4(mul4(last, limited), conjugate4(chain->rotation[bones]))), limb->flags |= PHX_FLAG_LIMIT;
-    }
+    if (chain->has_target_rotation && is_rotation(chain->target_rotation) && is_rotation(chain->rotation[bones]) && 0.0f < chain->weight)
+        tip = normalize4(mul4(chain->target_rotation, conjugate4(chain->rotation[bones])));
     chain->correction[bones] = partial ? fraction4(tip, weight) : tip;
     if (partial) limb->stretch = 1.0f + (limb->stretch - 1.0f) * weight;
     if (setup->stretch)
@@ -474,12 +425,10 @@ static void finish(const phx_chain_setup *setup, phx_reference_chain *chain, con
 static void solve(const void *any, phx_reference_chain *chain) {
     const phx_fabrik_setup *setup = any;
     limb limb;
-    joint_frames frames;
     begin(&setup->chain, chain, &limb);
-    if (setup->chain.limited) read_frames(chain, &limb, &frames);
-    iterate(&setup->chain, &frames, &limb);
+    iterate(&limb);
     if (setup->stats) setup->stats->busy += limb.rounds, setup->stats->total += limb.rounds;
-    finish(&setup->chain, chain, &frames, &limb);
+    finish(&setup->chain, chain, &limb);
 
     const phx_vec3 root = chain->position[0];
     const uint32_t bones = limb.bones;
