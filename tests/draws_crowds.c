@@ -15,8 +15,10 @@ static void take_line(void *context, phx_vec3 from, phx_vec3 to, uint32_t colour
     const float numbers[6] = {from.x, from.y, from.z, to.x, to.y, to.z};
     int kind = 0;
     while (kind < KINDS && what != 1u << kind) ++kind;
-    if (kind == KINDS || colour > 0xFFFFFF) ++d->strange;
-    else ++d->lines[kind];
+    if (kind == KINDS || colour > 0xFFFFFF)
+        ++d->strange;
+    else
+        ++d->lines[kind];
     for (int i = 0; i < 6; ++i) d->strange += !isfinite(numbers[i]);
     if (d->count < 4096) d->ends[d->count][0] = from, d->ends[d->count][1] = to, d->kinds[d->count++] = what;
 }
@@ -122,7 +124,8 @@ static void lines_lie_where_the_solve_put_things(void **state) {
         int found = 0;
         for (int l = 0; l < d.count; ++l) {
             const phx_vec3 *e = d.ends[l];
-            found += fabsf(e[1].x - a.x) + fabsf(e[1].y - a.y) + fabsf(e[1].z - a.z) < 1e-5f && fabsf(e[0].x - p.x) + fabsf(e[0].y - p.y) + fabsf(e[0].z - p.z) < 1e-5f;
+            found += fabsf(e[1].x - a.x) + fabsf(e[1].y - a.y) + fabsf(e[1].z - a.z) < 1e-5f &&
+                     fabsf(e[0].x - p.x) + fabsf(e[0].y - p.y) + fabsf(e[0].z - p.z) < 1e-5f;
         }
         if (!found) fail_msg("no bone from joint %d to joint %d", rig_parents[ends[i]], ends[i]);
     }
@@ -131,7 +134,8 @@ static void lines_lie_where_the_solve_put_things(void **state) {
     assert_int_equal(d.count, 16);
     for (int l = 0; l < d.count; l += 4) {
         const phx_vec3 *joining = d.ends[l + 3]; /* from the ankle or ball to the cross: nothing, as the foot reached it */
-        const double gap = sqrt(pow((double)joining[0].x - joining[1].x, 2) + pow((double)joining[0].y - joining[1].y, 2) + pow((double)joining[0].z - joining[1].z, 2));
+        const double gap = sqrt(pow((double)joining[0].x - joining[1].x, 2) + pow((double)joining[0].y - joining[1].y, 2) +
+                                pow((double)joining[0].z - joining[1].z, 2));
         assert_true(gap < 1e-3);
         assert_true(fabsf((d.ends[l][0].x + d.ends[l][1].x) / 2 - joining[1].x) < 1e-5f);
     }
@@ -169,8 +173,10 @@ static void chains_are_drawn(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_are_finite_and_as_many_as_stated), cmocka_unit_test(bad_characters_are_left_out),
-        cmocka_unit_test(lines_lie_where_the_solve_put_things),   cmocka_unit_test(wrong_calls_draw_nothing),
+        cmocka_unit_test(lines_are_finite_and_as_many_as_stated),
+        cmocka_unit_test(bad_characters_are_left_out),
+        cmocka_unit_test(lines_lie_where_the_solve_put_things),
+        cmocka_unit_test(wrong_calls_draw_nothing),
         cmocka_unit_test(chains_are_drawn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,5 +17,6 @@
 #include "pose.h"
 #include "crowd.h"
 #include "draw.h"
+#include "capture.h"
 
 #endif

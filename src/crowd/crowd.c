@@ -274,6 +274,8 @@ phx_crowd *phx_crowd_create(const phx_crowd_def *def, phx_report *report) {
     memcpy(joints, plan.joints, plan.count * sizeof *joints);
     memcpy(parents, plan.parents, plan.count * sizeof *parents);
     crowd->backend = def->backend ? def->backend : phx_backend_best();
+    crowd->def = *def;
+    crowd->def.skeleton.parents = NULL; /* the caller's */
     crowd->allocator = allocator;
     crowd->memory = memory, crowd->size = measure.used;
     crowd->capacity = def->capacity;

@@ -144,6 +144,7 @@ struct phx_crowd {
     uint32_t capacity, tiles, workspaces;
     int per_tile;
     phx_crowd_setup setup;
+    phx_crowd_def def; /* as it was given, without the skeleton's parents */
     phx_character_state *characters; /* [tile * PHX_TILE_GROUPS + group] */
     phx_leg_state *legs;             /* [(tile * PHX_TILE_GROUPS + group) * legs + leg] */
     phx_carried_plane *carried;

@@ -136,7 +136,8 @@ static void draw_leg(const pen *pen, const phx_crowd *crowd, const subject *s, u
     if (0.5f < state->locked.v[lane]) {
         const uint32_t body = state->body.v[lane];
         phx_vec3 lock = row3(&state->lock_point, lane);
-        if (!setup->bodies) lock = add3(at, lock);
+        if (!setup->bodies)
+            lock = add3(at, lock);
         else if (s->frame->bodies && body < s->frame->body_count)
             lock = add3(s->frame->bodies[body].position, rotate3(s->frame->bodies[body].rotation, lock));
         draw_cross(pen, PHX_DRAW_LOCKS, MAGENTA, lock, size);

@@ -199,7 +199,8 @@ static void animated_ankles_are_exact(void **state) {
 /* every scenario, every backend: the same text but for the backend's name */
 static void backends_print_the_same(void **state) {
     (void)state;
-    const char *const names[] = {"pelvis_eases_at_60_hz", "hit_stop", "slope_uphill", "stairs_by_ramp", "stairs_by_capsule", "lower_foot", "bad_frames"};
+    const char *const names[] = {"pelvis_eases_at_60_hz", "hit_stop",   "slope_uphill", "stairs_by_ramp",
+                                 "stairs_by_capsule",     "lower_foot", "bad_frames"};
     for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
         char *expected = NULL;
         FOR_EACH_BACKEND(backend) {
@@ -208,7 +209,8 @@ static void backends_print_the_same(void **state) {
             snprintf(arguments, sizeof arguments, "feet '" SCENARIOS "%s.json' --backend %s", names[i], phx_backend_name(backend));
             char *text = run_tool(arguments, &status);
             assert_int_equal(status, 0);
-            if (!expected) expected = text;
+            if (!expected)
+                expected = text;
             else {
                 assert_string_equal(text, expected);
                 free(text);
@@ -233,10 +235,12 @@ static void wrong_scenarios_are_refused_in_words(void **state) {
         {"{\"frames\": [{\"repeat\": 0}]}", "frames[0].repeat is 0: it must be a whole number from 1"},
         {"{\"frames\": [{\"repeat\": 100000}, {}]}", "more than 100000 frames"},
         {"{\"frames\": [{}, {\"legs\": [null]}]}", "frames[1].legs is [null]: it must list all 2 legs"},
-        {"{\"frames\": [{\"legs\": [{\"ankle\": {\"position\": [0, 0]}}, null]}]}", "frames[0].legs[0].ankle.position is [0,0]: it must be 3 numbers"},
+        {"{\"frames\": [{\"legs\": [{\"ankle\": {\"position\": [0, 0]}}, null]}]}",
+         "frames[0].legs[0].ankle.position is [0,0]: it must be 3 numbers"},
         {"{\"frames\": [{\"legs\": [{\"ankle\": {\"position\": [0.1, -0.5, 0]}}, null]}]}", "1.4 from the hip and the leg is 0.9 long"},
         {"{\"frames\": [{\"legs\": [null, {\"ankle\": {\"position\": [-0.1, 0.9, 0]}}]}]}", "nearer than the leg can fold"},
-        {"{\"frames\": [{\"legs\": [{\"hit\": {\"normal\": [0,1,0]}}, null]}]}", "frames[0].legs[0].hit is {\"normal\":[0,1,0]}: 'point' is missing"},
+        {"{\"frames\": [{\"legs\": [{\"hit\": {\"normal\": [0,1,0]}}, null]}]}",
+         "frames[0].legs[0].hit is {\"normal\":[0,1,0]}: 'point' is missing"},
         {"{\"frames\": [{\"root\": {\"rotation\": [0,0,0,2]}}]}", "a rotation [x,y,z,w] has length 1, this one 2"},
         {"{\"frames\": [{\"root\": {\"position\": {\"to\": [0,0,1], \"velocity\": [0,0,1]}}}]}", "exclude each other"},
         {"{\"frames\": [{\"weight\": {\"keys\": [[0, 1], [0, 2]]}}]}", "frames[0].weight.keys[1] is [0,2]: its time must be later"},
@@ -266,7 +270,8 @@ static void wrong_scenarios_are_refused_in_words(void **state) {
         int status;
         snprintf(arguments, sizeof arguments, "feet %s 2>&1 >/dev/null", path);
         char *said = run_tool(arguments, &status);
-        if (status != 1 || !strstr(said, cases[i].words)) fail_msg("%s\n  status %d, said: %s  expected in it: %s", cases[i].json, status, said, cases[i].words);
+        if (status != 1 || !strstr(said, cases[i].words))
+            fail_msg("%s\n  status %d, said: %s  expected in it: %s", cases[i].json, status, said, cases[i].words);
         assert_ptr_equal(strchr(said, '\n'), said + strlen(said) - 1); /* one sentence */
         free(said);
         snprintf(arguments, sizeof arguments, "feet %s 2>/dev/null", path);
@@ -284,8 +289,10 @@ static void units_and_up_axis_change_nothing_else(void **state) {
     const int file = mkstemp(path);
     assert_true(file >= 0);
     const char *const texts[] = {
-        "{\"legs\": [{\"hip\": [0.1,0.9,0]}], \"ground\": {\"planes\": [{\"point\": [0,-0.05,0], \"normal\": [0.1,1,-0.3]}]}, \"frames\": [{\"repeat\": 5}]}",
-        "{\"up\": [0,0,1], \"forward\": [1,0,0], \"unit\": 0.01, \"legs\": [{\"hip\": [0,10,90], \"lengths\": [45,45], \"ankle_height\": 8, \"ball\": [13,0,-8]}],"
+        "{\"legs\": [{\"hip\": [0.1,0.9,0]}], \"ground\": {\"planes\": [{\"point\": [0,-0.05,0], \"normal\": [0.1,1,-0.3]}]}, \"frames\": "
+        "[{\"repeat\": 5}]}",
+        "{\"up\": [0,0,1], \"forward\": [1,0,0], \"unit\": 0.01, \"legs\": [{\"hip\": [0,10,90], \"lengths\": [45,45], \"ankle_height\": "
+        "8, \"ball\": [13,0,-8]}],"
         " \"ground\": {\"planes\": [{\"point\": [0,0,-5], \"normal\": [-0.3,0.1,1]}]}, \"frames\": [{\"repeat\": 5}]}",
     };
     json_t *roots[2];

@@ -30,8 +30,8 @@ static const char about[] =
 
 static void add_frame_text(text_buffer *out, const scenario_frame *frame, float pelvis, vec pelvis_at) {
     const phx_vec3 root = frame->root_position;
-    text_add(out, "frame %u  time %.4f  dt %.6g  root (%.4f %.4f %.4f)  pelvis %+.4f at (%.4f %.4f %.4f)\n", frame->index, frame->time, (double)frame->dt,
-             (double)root.x, (double)root.y, (double)root.z, (double)pelvis, pelvis_at.x, pelvis_at.y, pelvis_at.z);
+    text_add(out, "frame %u  time %.4f  dt %.6g  root (%.4f %.4f %.4f)  pelvis %+.4f at (%.4f %.4f %.4f)\n", frame->index, frame->time,
+             (double)frame->dt, (double)root.x, (double)root.y, (double)root.z, (double)pelvis, pelvis_at.x, pelvis_at.y, pelvis_at.z);
 }
 
 static void add_frame_json(text_buffer *out, const scenario_frame *frame, float pelvis, vec pelvis_at) {
@@ -79,10 +79,13 @@ static bool run(scenario *scene, const phx_backend *backend, bool json, const ch
         for (uint32_t leg = 0; leg < def.leg_count; ++leg) {
             phx_foot_info info;
             phx_crowd_foot(crowd, 0, leg, &info);
-            const foot_place animated = foot_place_of(def.legs + leg, before, before_turns), placed = foot_place_of(def.legs + leg, after, after_turns);
+            const foot_place animated = foot_place_of(def.legs + leg, before, before_turns),
+                             placed = foot_place_of(def.legs + leg, after, after_turns);
             if (json && leg > 0) text_add(out, ", ");
-            if (json) foot_json(out, scenario_leg_name(scene, leg), &info, &animated, &placed, scenario_world_body(scene));
-            else foot_text(out, scenario_leg_name(scene, leg), &info, &placed, scenario_world_body(scene));
+            if (json)
+                foot_json(out, scenario_leg_name(scene, leg), &info, &animated, &placed, scenario_world_body(scene));
+            else
+                foot_text(out, scenario_leg_name(scene, leg), &info, &placed, scenario_world_body(scene));
         }
         if (json) text_add(out, "]}");
     }
@@ -109,7 +112,8 @@ int command_feet(int argc, char **argv) {
     const int status = cli_parse(&line, argc, argv);
     if (status >= 0) return status;
     const phx_backend *backend = backend_name ? phx_backend_find(backend_name) : phx_backend_best();
-    if (!backend) return cli_complain(CLI_USAGE, "feet", "--backend: '%s' is not usable here; `phalanx backends` lists those that are", backend_name);
+    if (!backend)
+        return cli_complain(CLI_USAGE, "feet", "--backend: '%s' is not usable here; `phalanx backends` lists those that are", backend_name);
     scenario *scene;
     io_error error;
     text_buffer out = {NULL, 0, 0};

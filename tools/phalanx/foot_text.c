@@ -22,7 +22,8 @@ void text_add(text_buffer *out, const char *format, ...) {
     va_end(again);
 }
 
-void pose_to_world(const uint16_t *parents, uint32_t joints, const phx_transform *pose, phx_vec3 root_position, phx_quat root_rotation, vec *positions, turn *rotations) {
+void pose_to_world(const uint16_t *parents, uint32_t joints, const phx_transform *pose, phx_vec3 root_position, phx_quat root_rotation,
+                   vec *positions, turn *rotations) {
     for (uint32_t j = 0; j < joints; ++j) {
         const bool top = parents[j] == PHX_NO_JOINT;
         const turn above = top ? turn_from(root_rotation) : rotations[parents[j]];
@@ -43,8 +44,10 @@ foot_place foot_place_of(const phx_leg *leg, const vec *positions, const turn *r
 }
 
 void number_json(text_buffer *out, double number) {
-    if (isfinite(number)) text_add(out, "%.9g", number);
-    else text_add(out, "\"%s\"", isnan(number) ? "nan" : number > 0 ? "inf" : "-inf");
+    if (isfinite(number))
+        text_add(out, "%.9g", number);
+    else
+        text_add(out, "\"%s\"", isnan(number) ? "nan" : number > 0 ? "inf" : "-inf");
 }
 
 void vec_json(text_buffer *out, vec v) {
@@ -60,20 +63,25 @@ static void vec_text(text_buffer *out, const char *name, vec v) { text_add(out, 
 
 void foot_text(text_buffer *out, const char *name, const phx_foot_info *info, const foot_place *place, uint32_t world_body) {
     text_add(out, "  %-10s support %.3f  weight %.3f  body ", name, (double)info->support, (double)info->weight);
-    if (info->body == PHX_NO_HIT) text_add(out, "none");
-    else if (info->body == world_body) text_add(out, "ground");
-    else text_add(out, "%u", info->body);
+    if (info->body == PHX_NO_HIT)
+        text_add(out, "none");
+    else if (info->body == world_body)
+        text_add(out, "ground");
+    else
+        text_add(out, "%u", info->body);
     text_add(out, "  %s  residual %.2f mm ", info->locked ? "locked" : "free", (double)info->residual * 1e3);
     for (uint32_t bit = 0; bit < 32; ++bit) {
         const char *flag = info->flags & 1u << bit ? phx_flag_name((phx_flag)(1u << bit)) : NULL;
         if (flag) text_add(out, " %s", flag);
     }
     text_add(out, "\n             ");
-    vec_text(out, "plane", vec_from(info->ground_point)), vec_text(out, "normal", vec_from(info->ground_normal)), vec_text(out, "target", vec_from(info->target));
+    vec_text(out, "plane", vec_from(info->ground_point)), vec_text(out, "normal", vec_from(info->ground_normal)),
+        vec_text(out, "target", vec_from(info->target));
     vec_text(out, "bend", vec_from(info->bend));
     if (info->locked) vec_text(out, "lock", vec_from(info->lock_point));
     text_add(out, "\n             ");
-    vec_text(out, "knee", place->knee), vec_text(out, "ankle", place->ankle), vec_text(out, "heel", place->heel_contact), vec_text(out, "ball", place->ball_contact);
+    vec_text(out, "knee", place->knee), vec_text(out, "ankle", place->ankle), vec_text(out, "heel", place->heel_contact),
+        vec_text(out, "ball", place->ball_contact);
     text_add(out, "\n");
 }
 
@@ -81,21 +89,26 @@ static void place_json(text_buffer *out, const foot_place *place) {
     const struct {
         const char *name;
         vec v;
-    } members[] = {{"hip", place->hip}, {"knee", place->knee}, {"ankle", place->ankle}, {"ball_joint", place->ball}, {"heel", place->heel_contact}, {"ball", place->ball_contact}};
+    } members[] = {{"hip", place->hip},         {"knee", place->knee},         {"ankle", place->ankle},
+                   {"ball_joint", place->ball}, {"heel", place->heel_contact}, {"ball", place->ball_contact}};
     for (int i = 0; i < 6; ++i) {
         text_add(out, "%s\"%s\": ", i ? ", " : "", members[i].name);
         vec_json(out, members[i].v);
     }
 }
 
-void foot_json(text_buffer *out, const char *name, const phx_foot_info *info, const foot_place *animated, const foot_place *place, uint32_t world_body) {
+void foot_json(text_buffer *out, const char *name, const phx_foot_info *info, const foot_place *animated, const foot_place *place,
+               uint32_t world_body) {
     text_add(out, "{\"name\": \"%s\", \"plane\": {\"point\": ", name);
     vec_json(out, vec_from(info->ground_point));
     text_add(out, ", \"normal\": ");
     vec_json(out, vec_from(info->ground_normal));
-    if (info->body == PHX_NO_HIT) text_add(out, "}, \"body\": null");
-    else if (info->body == world_body) text_add(out, "}, \"body\": \"ground\"");
-    else text_add(out, "}, \"body\": %u", info->body);
+    if (info->body == PHX_NO_HIT)
+        text_add(out, "}, \"body\": null");
+    else if (info->body == world_body)
+        text_add(out, "}, \"body\": \"ground\"");
+    else
+        text_add(out, "}, \"body\": %u", info->body);
     text_add(out, ", \"target\": ");
     vec_json(out, vec_from(info->target));
     text_add(out, ", \"bend\": ");

@@ -15,7 +15,8 @@ typedef struct text_buffer {
 void text_add(text_buffer *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Positions and rotations of a character's joints in the world, in double precision from single-precision local transforms. */
-void pose_to_world(const uint16_t *parents, uint32_t joints, const phx_transform *pose, phx_vec3 root_position, phx_quat root_rotation, vec *positions, turn *rotations);
+void pose_to_world(const uint16_t *parents, uint32_t joints, const phx_transform *pose, phx_vec3 root_position, phx_quat root_rotation,
+                   vec *positions, turn *rotations);
 
 /* Where one leg is. */
 typedef struct foot_place {
@@ -26,7 +27,8 @@ foot_place foot_place_of(const phx_leg *leg, const vec *positions, const turn *r
 
 /* One foot. world_body: the geomID of ground that never moves, PHX_NO_HIT where no such thing is known. */
 void foot_text(text_buffer *out, const char *name, const phx_foot_info *info, const foot_place *place, uint32_t world_body);
-void foot_json(text_buffer *out, const char *name, const phx_foot_info *info, const foot_place *animated, const foot_place *place, uint32_t world_body);
+void foot_json(text_buffer *out, const char *name, const phx_foot_info *info, const foot_place *animated, const foot_place *place,
+               uint32_t world_body);
 
 /* "[x, y, z]", with nine digits; what is not finite becomes "nan", "inf", "-inf" in quotes. */
 void vec_json(text_buffer *out, vec v);

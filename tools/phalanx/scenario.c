@@ -13,8 +13,8 @@ typedef struct key {
 typedef struct track {
     int size; /* numbers: 1 or 3 */
     double now[3];
-    double origin[3];  /* where the entry starts from */
-    bool absolute;     /* the entry's first frame is at origin, instead of one step past it */
+    double origin[3]; /* where the entry starts from */
+    bool absolute;    /* the entry's first frame is at origin, instead of one step past it */
     bool has_end;
     double end[3], velocity[3], amplitude[3], period, phase;
     key *keys;
@@ -54,9 +54,9 @@ typedef struct body_entry {
 typedef struct shape {
     enum { SHAPE_PLANE, SHAPE_BOX, SHAPE_STEPS } kind;
     uint32_t body;
-    vec point, normal;  /* plane */
-    vec least, most;    /* box */
-    vec direction;      /* steps: horizontal, unit; origin is `point` */
+    vec point, normal; /* plane */
+    vec least, most;   /* box */
+    vec direction;     /* steps: horizontal, unit; origin is `point` */
     double rise, run;
     uint32_t count;
 } shape;
@@ -117,8 +117,10 @@ static bool wrong(scenario *s, place at, const json_t *value, const char *format
     va_end(arguments);
     char *shown = value ? json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
     if (shown && strlen(shown) > 60) memcpy(shown + 57, "...", 4);
-    if (shown) io_fail(s->error, "%s: %s is %s: %s", s->file, at.text, shown, sentence);
-    else io_fail(s->error, "%s: %s: %s", s->file, at.text, sentence);
+    if (shown)
+        io_fail(s->error, "%s: %s is %s: %s", s->file, at.text, shown, sentence);
+    else
+        io_fail(s->error, "%s: %s: %s", s->file, at.text, sentence);
     free(shown);
     return false;
 }
@@ -144,11 +146,16 @@ static bool read_keys(scenario *s, json_t *object, place at, const char *const *
 /* A JSON number, or "nan", "inf", "-inf" so that bad input can be tried. */
 static bool read_number(scenario *s, const json_t *value, place at, double *number) {
     const char *word = json_string_value(value);
-    if (json_is_number(value)) *number = json_number_value(value);
-    else if (word && strcmp(word, "nan") == 0) *number = (double)NAN;
-    else if (word && strcmp(word, "inf") == 0) *number = (double)INFINITY;
-    else if (word && strcmp(word, "-inf") == 0) *number = -(double)INFINITY;
-    else return wrong(s, at, value, "it must be a number (or \"nan\", \"inf\", \"-inf\")");
+    if (json_is_number(value))
+        *number = json_number_value(value);
+    else if (word && strcmp(word, "nan") == 0)
+        *number = (double)NAN;
+    else if (word && strcmp(word, "inf") == 0)
+        *number = (double)INFINITY;
+    else if (word && strcmp(word, "-inf") == 0)
+        *number = -(double)INFINITY;
+    else
+        return wrong(s, at, value, "it must be a number (or \"nan\", \"inf\", \"-inf\")");
     return true;
 }
 
@@ -187,7 +194,8 @@ static bool read_direction(scenario *s, const json_t *value, place at, vec *v) {
     if (!value) return true;
     if (!read_vec(s, value, at, v)) return false;
     const double length = vec_length(*v);
-    if (!(length > 1e-6 && length < 1e18)) return wrong(s, at, value, "it has no direction; give a vector that is not zero, such as [0,1,0]");
+    if (!(length > 1e-6 && length < 1e18))
+        return wrong(s, at, value, "it has no direction; give a vector that is not zero, such as [0,1,0]");
     *v = vec_scale(*v, 1 / length);
     return true;
 }
@@ -213,7 +221,9 @@ static bool read_track_keys(scenario *s, json_t *keys, place at, track *t) {
         if (!read_number(s, json_array_get(pair, 0), item(item(at, i), 0), &t->keys[i].time)) return false;
         if (!read_numbers(s, json_array_get(pair, 1), item(item(at, i), 1), t->size, t->keys[i].value)) return false;
         if (!(i == 0 ? t->keys[i].time == 0 : t->keys[i].time > t->keys[i - 1].time))
-            return wrong(s, item(at, i), pair, i ? "its time must be later than that of the key before" : "the first key's time must be 0, the entry's first frame");
+            return wrong(s, item(at, i), pair,
+                         i ? "its time must be later than that of the key before"
+                           : "the first key's time must be 0, the entry's first frame");
     }
     return true;
 }
@@ -261,16 +271,21 @@ static void track_step(track *t, uint32_t k, uint32_t repeat, double time, doubl
         double at = time;
         if (t->loop) at = fmod(time + 1e-12, last);
         while (next < t->key_count && t->keys[next].time <= at) ++next;
-        if (next == t->key_count) --next, along = 1;
-        else along = next ? (at - t->keys[next - 1].time) / (t->keys[next].time - t->keys[next - 1].time) : 0;
+        if (next == t->key_count)
+            --next, along = 1;
+        else
+            along = next ? (at - t->keys[next - 1].time) / (t->keys[next].time - t->keys[next - 1].time) : 0;
         if (t->smooth) along = along * along * (3 - 2 * along);
     }
     const double wave = t->period > 0 ? sin(2 * 3.14159265358979323846 * (time / t->period + t->phase)) : 0;
     for (int i = 0; i < t->size; ++i) {
         double value = t->origin[i];
-        if (t->keys) value = next ? t->keys[next - 1].value[i] + along * (t->keys[next].value[i] - t->keys[next - 1].value[i]) : t->keys[0].value[i];
-        else if (t->has_end) value = share >= 1 ? t->end[i] : value + (t->end[i] - value) * share;
-        else value = value + t->velocity[i] * seconds;
+        if (t->keys)
+            value = next ? t->keys[next - 1].value[i] + along * (t->keys[next].value[i] - t->keys[next - 1].value[i]) : t->keys[0].value[i];
+        else if (t->has_end)
+            value = share >= 1 ? t->end[i] : value + (t->end[i] - value) * share;
+        else
+            value = value + t->velocity[i] * seconds;
         t->now[i] = value + t->amplitude[i] * wave;
     }
 }
@@ -282,13 +297,16 @@ static bool rotation_begin(scenario *s, rotation_track *r, json_t *value, place 
         double q[4];
         if (!read_numbers(s, value, at, 4, q)) return false;
         const double length = sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
-        if (fabs(length - 1) > 1e-2) return wrong(s, at, value, "a rotation [x,y,z,w] has length 1, this one %.4g; or write {\"axis\": [..], \"degrees\": ..}", length);
+        if (fabs(length - 1) > 1e-2)
+            return wrong(s, at, value, "a rotation [x,y,z,w] has length 1, this one %.4g; or write {\"axis\": [..], \"degrees\": ..}",
+                         length);
         r->now = (turn){q[0] / length, q[1] / length, q[2] / length, q[3] / length};
         return true;
     }
     static const char *const known[] = {"axis", "degrees", NULL};
     if (!read_keys(s, value, at, known)) return false;
-    if (!json_object_get(value, "axis") || !json_object_get(value, "degrees")) return wrong(s, at, value, "it needs both 'axis' and 'degrees'");
+    if (!json_object_get(value, "axis") || !json_object_get(value, "degrees"))
+        return wrong(s, at, value, "it needs both 'axis' and 'degrees'");
     r->turning = true;
     return read_direction(s, json_object_get(value, "axis"), member(at, "axis"), &r->axis) &&
            track_begin(s, &r->degrees, json_object_get(value, "degrees"), member(at, "degrees"));
@@ -312,18 +330,22 @@ static vec track_vec_now(const track *t) { return vec_of(t->now[0], t->now[1], t
 
 /* ---- set-up ------------------------------------------------------------------------------------------------------------ */
 
-#define NUMBER(name) {#name, offsetof(phx_crowd_params, name), false}
-#define SWITCH(name) {#name, offsetof(phx_crowd_params, name), true}
+#define NUMBER(name)                                                                                                                       \
+    { #name, offsetof(phx_crowd_params, name), false }
+#define SWITCH(name)                                                                                                                       \
+    { #name, offsetof(phx_crowd_params, name), true }
 static const struct {
     const char *name;
     size_t offset;
     bool is_switch; /* an int, 0 or 1 */
 } parameters[] = {
-    NUMBER(step_up), NUMBER(step_down), NUMBER(max_slope), NUMBER(max_foot_pitch), NUMBER(max_foot_roll), NUMBER(max_pelvis_drop),
-    NUMBER(max_pelvis_rise), NUMBER(pelvis_speed), NUMBER(pelvis_half_life), NUMBER(ground_half_life), NUMBER(tilt_half_life),
-    NUMBER(weight_half_life), NUMBER(hold_seconds), NUMBER(contact_height), NUMBER(plant_height), NUMBER(swing_height),
-    NUMBER(max_extension), NUMBER(soft_start), SWITCH(pelvis_spring), NUMBER(enter_height), NUMBER(exit_height), NUMBER(enter_speed),
-    NUMBER(exit_speed), SWITCH(lock), NUMBER(release_distance), NUMBER(release_twist), NUMBER(release_half_life), NUMBER(ray_reuse),
+    NUMBER(step_up),          NUMBER(step_down),        NUMBER(max_slope),         NUMBER(max_foot_pitch),
+    NUMBER(max_foot_roll),    NUMBER(max_pelvis_drop),  NUMBER(max_pelvis_rise),   NUMBER(pelvis_speed),
+    NUMBER(pelvis_half_life), NUMBER(ground_half_life), NUMBER(tilt_half_life),    NUMBER(weight_half_life),
+    NUMBER(hold_seconds),     NUMBER(contact_height),   NUMBER(plant_height),      NUMBER(swing_height),
+    NUMBER(max_extension),    NUMBER(soft_start),       SWITCH(pelvis_spring),     NUMBER(enter_height),
+    NUMBER(exit_height),      NUMBER(enter_speed),      NUMBER(exit_speed),        SWITCH(lock),
+    NUMBER(release_distance), NUMBER(release_twist),    NUMBER(release_half_life), NUMBER(ray_reuse),
     NUMBER(max_toe_bend),
 };
 enum { PARAMETERS = sizeof parameters / sizeof *parameters };
@@ -359,16 +381,20 @@ static vec default_ankle(const scenario *s, const leg_entry *leg) {
 }
 
 static bool read_leg(scenario *s, leg_entry *leg, json_t *value, place at) {
-    static const char *const known[] = {"name", "hip", "lengths", "ankle_height", "heel", "ball", "ball_height", "knee_forward", "min_bend", "max_bend", NULL};
+    static const char *const known[] = {"name",        "hip",          "lengths",  "ankle_height", "heel", "ball",
+                                        "ball_height", "knee_forward", "min_bend", "max_bend",     NULL};
     if (value && !read_keys(s, value, at, known)) return false;
     json_t *name = json_object_get(value, "name"), *lengths = json_object_get(value, "lengths"), *ball = json_object_get(value, "ball");
-    if (name && (!json_is_string(name) || strlen(json_string_value(name)) >= sizeof leg->name)) return wrong(s, member(at, "name"), name, "it must be a short text");
+    if (name && (!json_is_string(name) || strlen(json_string_value(name)) >= sizeof leg->name))
+        return wrong(s, member(at, "name"), name, "it must be a short text");
     if (name) strcpy(leg->name, json_string_value(name));
-    if (value && !json_object_get(value, "hip")) return wrong(s, at, NULL, "'hip' is missing: its position over flat ground, such as [0.1, 0.9, 0]");
+    if (value && !json_object_get(value, "hip"))
+        return wrong(s, at, NULL, "'hip' is missing: its position over flat ground, such as [0.1, 0.9, 0]");
     if (!read_vec(s, json_object_get(value, "hip"), member(at, "hip"), &leg->hip)) return false;
     if (lengths && !read_numbers(s, lengths, member(at, "lengths"), 2, leg->lengths)) return false;
     for (int i = 0; i < 2; ++i)
-        if (!(leg->lengths[i] > 0 && leg->lengths[i] < 1e6)) return wrong(s, member(at, "lengths"), lengths, "thigh and shin must be longer than 0");
+        if (!(leg->lengths[i] > 0 && leg->lengths[i] < 1e6))
+            return wrong(s, member(at, "lengths"), lengths, "thigh and shin must be longer than 0");
     if (!read_range(s, json_object_get(value, "ankle_height"), member(at, "ankle_height"), 0, 1e6, &leg->ankle_height)) return false;
     leg->heel = vec_scale(s->up, -leg->ankle_height);
     leg->ball = vec_add(leg->heel, vec_scale(s->forward, 0.13 / s->unit));
@@ -395,8 +421,10 @@ static bool read_legs(scenario *s, json_t *legs) {
     vec sum = vec_of(0, 0, 0);
     for (uint32_t i = 0; i < s->leg_count; ++i) {
         leg_entry *leg = s->legs + i;
-        if (s->leg_count == 2) strcpy(leg->name, i ? "right" : "left");
-        else snprintf(leg->name, sizeof leg->name, "leg%u", i);
+        if (s->leg_count == 2)
+            strcpy(leg->name, i ? "right" : "left");
+        else
+            snprintf(leg->name, sizeof leg->name, "leg%u", i);
         leg->lengths[0] = leg->lengths[1] = 0.45 / s->unit;
         leg->ankle_height = 0.08 / s->unit;
         leg->hip = vec_scale(vec_add(vec_scale(s->up, 0.9), vec_scale(side, i ? -0.1 : 0.1)), 1 / s->unit);
@@ -427,12 +455,15 @@ static bool read_shape(scenario *s, json_t *value, place at, shape *shape) {
     }
     if (shape->kind == SHAPE_BOX) {
         if (!json_object_get(value, "min") || !json_object_get(value, "max")) return wrong(s, at, value, "a box needs 'min' and 'max'");
-        if (!read_vec(s, json_object_get(value, "min"), member(at, "min"), &shape->least) || !read_vec(s, json_object_get(value, "max"), member(at, "max"), &shape->most)) return false;
+        if (!read_vec(s, json_object_get(value, "min"), member(at, "min"), &shape->least) ||
+            !read_vec(s, json_object_get(value, "max"), member(at, "max"), &shape->most))
+            return false;
         if (!(shape->least.x < shape->most.x && shape->least.y < shape->most.y && shape->least.z < shape->most.z))
             return wrong(s, at, value, "'min' must be less than 'max' along every axis");
         return true;
     }
-    shape->point = vec_of(0, 0, 0), shape->direction = s->forward, shape->rise = 0.17 / s->unit, shape->run = 0.29 / s->unit, shape->count = 1000;
+    shape->point = vec_of(0, 0, 0), shape->direction = s->forward, shape->rise = 0.17 / s->unit, shape->run = 0.29 / s->unit,
+    shape->count = 1000;
     if (!read_vec(s, json_object_get(value, "origin"), member(at, "origin"), &shape->point) ||
         !read_direction(s, json_object_get(value, "direction"), member(at, "direction"), &shape->direction) ||
         !read_range(s, json_object_get(value, "rise"), member(at, "rise"), -1e3, 1e3, &shape->rise) ||
@@ -440,7 +471,8 @@ static bool read_shape(scenario *s, json_t *value, place at, shape *shape) {
         !read_count(s, json_object_get(value, "count"), member(at, "count"), 1, 1000, &shape->count))
         return false;
     const vec level = vec_sub(shape->direction, vec_scale(s->up, vec_dot(shape->direction, s->up)));
-    if (vec_length(level) < 0.1) return wrong(s, member(at, "direction"), json_object_get(value, "direction"), "steps lead sideways: it must not lie along 'up'");
+    if (vec_length(level) < 0.1)
+        return wrong(s, member(at, "direction"), json_object_get(value, "direction"), "steps lead sideways: it must not lie along 'up'");
     shape->direction = vec_unit(level);
     return true;
 }
@@ -491,9 +523,11 @@ static bool read_bodies(scenario *s, json_t *bodies) {
     if (!json_is_array(bodies) || json_array_size(bodies) > SCENARIO_MAX_BODIES - 1)
         return wrong(s, at, bodies, "it must be a list of at most %d bodies", SCENARIO_MAX_BODIES - 1);
     s->body_count = (uint32_t)json_array_size(bodies);
-    for (uint32_t i = 0; i < s->body_count; ++i) s->bodies[i].position = track_vec(vec_of(0, 0, 0)), s->bodies[i].rotation = rotation_none();
+    for (uint32_t i = 0; i < s->body_count; ++i)
+        s->bodies[i].position = track_vec(vec_of(0, 0, 0)), s->bodies[i].rotation = rotation_none();
     if (!begin_bodies(s, bodies, at)) return false;
-    for (uint32_t i = 0; i < s->body_count; ++i) track_step(&s->bodies[i].position, 0, 1, 0, 0), rotation_step(&s->bodies[i].rotation, 0, 1, 0, 0);
+    for (uint32_t i = 0; i < s->body_count; ++i)
+        track_step(&s->bodies[i].position, 0, 1, 0, 0), rotation_step(&s->bodies[i].rotation, 0, 1, 0, 0);
     return true;
 }
 
@@ -503,20 +537,24 @@ static bool read_root(scenario *s) {
     json_t *root = s->root, *pelvis = json_object_get(root, "pelvis");
     if (!read_keys(s, root, top, known)) return false;
     s->up = vec_of(0, 1, 0), s->forward = vec_of(0, 0, 1), s->unit = 1;
-    if (!read_direction(s, json_object_get(root, "up"), place_of("up"), &s->up) || !read_direction(s, json_object_get(root, "forward"), place_of("forward"), &s->forward) ||
+    if (!read_direction(s, json_object_get(root, "up"), place_of("up"), &s->up) ||
+        !read_direction(s, json_object_get(root, "forward"), place_of("forward"), &s->forward) ||
         !read_range(s, json_object_get(root, "unit"), place_of("unit"), 1e-6, 1e6, &s->unit))
         return false;
     s->forward = vec_sub(s->forward, vec_scale(s->up, vec_dot(s->forward, s->up)));
     if (vec_length(s->forward) < 0.1)
-        return wrong(s, place_of("forward"), json_object_get(root, "forward"), "it lies along 'up'; give the direction that knees and toes point in, such as [1,0,0]");
+        return wrong(s, place_of("forward"), json_object_get(root, "forward"),
+                     "it lies along 'up'; give the direction that knees and toes point in, such as [1,0,0]");
     s->forward = vec_unit(s->forward);
-    if (pelvis && !json_is_boolean(pelvis)) return wrong(s, place_of("pelvis"), pelvis, "it must be true, or false for a character whose pelvis is not moved");
+    if (pelvis && !json_is_boolean(pelvis))
+        return wrong(s, place_of("pelvis"), pelvis, "it must be true, or false for a character whose pelvis is not moved");
     s->has_pelvis = !json_is_false(pelvis);
-    if (!read_params(s, json_object_get(root, "params")) || !read_legs(s, json_object_get(root, "legs")) || !read_bodies(s, json_object_get(root, "bodies")) ||
-        !read_ground(s, json_object_get(root, "ground")))
+    if (!read_params(s, json_object_get(root, "params")) || !read_legs(s, json_object_get(root, "legs")) ||
+        !read_bodies(s, json_object_get(root, "bodies")) || !read_ground(s, json_object_get(root, "ground")))
         return false;
     s->frames = json_object_get(root, "frames");
-    if (!json_is_array(s->frames) || json_array_size(s->frames) == 0) return wrong(s, place_of("frames"), s->frames, "it must list the frames; one of them may be {}");
+    if (!json_is_array(s->frames) || json_array_size(s->frames) == 0)
+        return wrong(s, place_of("frames"), s->frames, "it must list the frames; one of them may be {}");
     for (size_t i = 0; i < json_array_size(s->frames); ++i) s->has_lod = s->has_lod || json_object_get(json_array_get(s->frames, i), "lod");
     s->root_position = track_vec(vec_of(0, 0, 0)), s->pelvis_position = track_vec(s->pelvis_rest);
     s->root_rotation = s->pelvis_rotation = rotation_none();
@@ -581,7 +619,8 @@ phx_crowd_def scenario_crowd(const scenario *s) {
     for (uint32_t i = 0; i < s->leg_count; ++i) {
         const leg_entry *from = s->legs + i;
         phx_leg *leg = def.legs + i;
-        leg->hip = scenario_leg_joint(i, SCENARIO_HIP), leg->knee = scenario_leg_joint(i, SCENARIO_KNEE), leg->ankle = scenario_leg_joint(i, SCENARIO_ANKLE);
+        leg->hip = scenario_leg_joint(i, SCENARIO_HIP), leg->knee = scenario_leg_joint(i, SCENARIO_KNEE),
+        leg->ankle = scenario_leg_joint(i, SCENARIO_ANKLE);
         leg->ball = from->has_ball ? scenario_leg_joint(i, SCENARIO_BALL) : PHX_NO_JOINT;
         leg->heel_offset = single3(from->heel);
         leg->ball_offset = single3(from->has_ball ? vec_scale(s->up, -from->ball_height) : from->ball);
@@ -603,7 +642,9 @@ static bool begin_hit(scenario *s, hit_track *hit, json_t *value, place at) {
     if (json_is_null(value)) return true;
     hit->now.kind = SCENARIO_CAST;
     if (json_is_string(value) && strcmp(json_string_value(value), "cast") == 0) return true;
-    if (!json_is_object(value)) return wrong(s, at, value, "it must be {\"point\": .., \"normal\": .., \"body\": ..}, null (a miss) or \"cast\" (the ground decides)");
+    if (!json_is_object(value))
+        return wrong(s, at, value,
+                     "it must be {\"point\": .., \"normal\": .., \"body\": ..}, null (a miss) or \"cast\" (the ground decides)");
     if (!read_keys(s, value, at, known)) return false;
     if (!json_object_get(value, "point")) return wrong(s, at, value, "'point' is missing");
     hit->now.kind = SCENARIO_GIVEN, hit->now.body = s->body_count;
@@ -637,7 +678,8 @@ static bool begin_leg(scenario *s, leg_entry *leg, json_t *value, place at) {
 
 static bool begin_entry(scenario *s) {
     static const char *const known[] = {"dt", "repeat", "root", "pelvis", "legs", "weight", "flags", "lod", "bodies", NULL};
-    static const char *const known_root[] = {"position", "rotation", "on_ground", NULL}, *const known_pelvis[] = {"position", "rotation", NULL};
+    static const char *const known_root[] = {"position", "rotation", "on_ground", NULL}, *const known_pelvis[] = {"position", "rotation",
+                                                                                                                  NULL};
     static const char *const lods[] = {"full", "replay", "pelvis", "off"};
     json_t *entry = json_array_get(s->frames, s->entry);
     const place at = item(place_of("frames"), s->entry);
@@ -656,7 +698,8 @@ static bool begin_entry(scenario *s) {
         !rotation_begin(s, &s->root_rotation, json_object_get(root, "rotation"), member(root_at, "rotation")) ||
         !track_begin(s, &s->pelvis_position, json_object_get(pelvis, "position"), member(pelvis_at, "position")) ||
         !rotation_begin(s, &s->pelvis_rotation, json_object_get(pelvis, "rotation"), member(pelvis_at, "rotation")) ||
-        !track_begin(s, &s->weight, json_object_get(entry, "weight"), member(at, "weight")) || !begin_bodies(s, json_object_get(entry, "bodies"), member(at, "bodies")))
+        !track_begin(s, &s->weight, json_object_get(entry, "weight"), member(at, "weight")) ||
+        !begin_bodies(s, json_object_get(entry, "bodies"), member(at, "bodies")))
         return false;
     if (legs && (!json_is_array(legs) || json_array_size(legs) != s->leg_count))
         return wrong(s, member(at, "legs"), legs, "it must list all %u legs, null for one that goes on as it was", s->leg_count);
@@ -666,9 +709,12 @@ static bool begin_entry(scenario *s) {
     if (flags && !json_is_array(flags)) return wrong(s, member(at, "flags"), flags, "it must be a list of \"teleport\", \"off\"");
     for (size_t i = 0; i < json_array_size(flags); ++i) {
         const char *word = json_string_value(json_array_get(flags, i));
-        if (word && strcmp(word, "teleport") == 0) s->entry_flags |= PHX_CHARACTER_TELEPORT;
-        else if (word && strcmp(word, "off") == 0) s->entry_flags |= PHX_CHARACTER_OFF;
-        else return wrong(s, item(member(at, "flags"), i), json_array_get(flags, i), "it must be \"teleport\" or \"off\"");
+        if (word && strcmp(word, "teleport") == 0)
+            s->entry_flags |= PHX_CHARACTER_TELEPORT;
+        else if (word && strcmp(word, "off") == 0)
+            s->entry_flags |= PHX_CHARACTER_OFF;
+        else
+            return wrong(s, item(member(at, "flags"), i), json_array_get(flags, i), "it must be \"teleport\" or \"off\"");
     }
     if (!lod) return true;
     for (uint32_t i = 0; i < 4; ++i) {
@@ -689,7 +735,8 @@ static bool pose_leg(scenario *s, uint32_t index, phx_transform *pose) {
     const double a = leg->lengths[0], b = leg->lengths[1], length = a + b, least = fabs(a - b);
     double distance = vec_length(to_ankle);
     if (distance > length * (1 + 1e-7))
-        return wrong(s, at, NULL, "it is %.6g from the hip and the leg is %.6g long; bring the ankle nearer or lengthen the leg", distance, length);
+        return wrong(s, at, NULL, "it is %.6g from the hip and the leg is %.6g long; bring the ankle nearer or lengthen the leg", distance,
+                     length);
     if (distance < least * (1 - 1e-7) || distance < 1e-6 * length)
         return wrong(s, at, NULL, "it is %.6g from the hip, nearer than the leg can fold (%.6g); move the ankle away", distance, least);
     if (distance > length) distance = length;
@@ -701,7 +748,8 @@ static bool pose_leg(scenario *s, uint32_t index, phx_transform *pose) {
     cosine = cosine > 1 ? 1 : cosine < -1 ? -1 : cosine;
     const vec thigh = vec_add(vec_scale(axis, cosine), vec_scale(bend, sqrt(1 - cosine * cosine)));
     const vec shin = vec_unit(vec_sub(to_ankle, vec_scale(thigh, a)));
-    /* joints rest with the character's axes; a bone's -up lies along it and the hinge, up x forward, stays at right angles to the leg's plane */
+    /* joints rest with the character's axes; a bone's -up lies along it and the hinge, up x forward, stays at right angles to the leg's
+     * plane */
     const vec hinge = vec_cross(bend, axis), rest_forward = vec_unit(vec_sub(leg->forward, vec_scale(up, vec_dot(leg->forward, up))));
     const turn rest = turn_from_axes(rest_forward, up, vec_cross(rest_forward, up));
     turn world[2];
@@ -712,7 +760,8 @@ static bool pose_leg(scenario *s, uint32_t index, phx_transform *pose) {
     phx_transform *joint = pose + scenario_leg_joint(index, SCENARIO_HIP);
     const vec ball = leg->has_ball ? vec_add(leg->ball, vec_scale(up, leg->ball_height)) : leg->ball;
     joint[SCENARIO_HIP].translation = single3(hip_offset), joint[SCENARIO_HIP].rotation = single4(turn_times(turn_back(pelvis), world[0]));
-    joint[SCENARIO_KNEE].translation = single3(vec_scale(up, -a)), joint[SCENARIO_KNEE].rotation = single4(turn_times(turn_back(world[0]), world[1]));
+    joint[SCENARIO_KNEE].translation = single3(vec_scale(up, -a)),
+    joint[SCENARIO_KNEE].rotation = single4(turn_times(turn_back(world[0]), world[1]));
     joint[SCENARIO_ANKLE].translation = single3(vec_scale(up, -b));
     joint[SCENARIO_ANKLE].rotation = single4(turn_times(turn_back(world[1]), leg->ankle_rotation.now));
     joint[SCENARIO_BALL].translation = single3(ball);
@@ -758,7 +807,8 @@ static bool cast_shape(const scenario *s, const shape *shape, vec origin, vec di
         const double distance = vec_dot(vec_sub(point, origin), normal) / approach;
         if (!(distance >= 0 && distance < best->distance)) continue;
         if (shape->kind == SHAPE_STEPS) {
-            const double along = vec_dot(vec_sub(vec_add(origin, vec_scale(direction, distance)), shape->point), shape->direction) / shape->run;
+            const double along =
+                vec_dot(vec_sub(vec_add(origin, vec_scale(direction, distance)), shape->point), shape->direction) / shape->run;
             if (along < i || (along >= i + 1 && i + 1 < treads)) continue;
         }
         best->distance = distance, best->normal = normal, found = true;
@@ -784,7 +834,8 @@ void scenario_cast(const scenario *s, const scenario_frame *frame, phx_ray_block
         phx_ray_block *ray = rays.blocks + b;
         const scenario_hit *given = &frame->hits[b / 2 % rays.legs][b % 2];
         for (int lane = 0; lane < PHX_BLOCK_LANES; ++lane) {
-            const vec origin = vec_of(ray->org_x[lane], ray->org_y[lane], ray->org_z[lane]), direction = vec_of(ray->dir_x[lane], ray->dir_y[lane], ray->dir_z[lane]);
+            const vec origin = vec_of(ray->org_x[lane], ray->org_y[lane], ray->org_z[lane]),
+                      direction = vec_of(ray->dir_x[lane], ray->dir_y[lane], ray->dir_z[lane]);
             cast_hit hit = {0};
             if (given->kind == SCENARIO_MISS) continue;
             if (given->kind == SCENARIO_GIVEN) {
@@ -833,7 +884,8 @@ int scenario_next(scenario *s, scenario_frame *frame, io_error *error) {
     frame->bodies[s->body_count].rotation = TURN_NONE;
     frame->body_count = s->body_count ? s->body_count + 1 : 0;
     for (uint32_t i = 0; i < frame->body_count; ++i)
-        frame->crowd_bodies[i] = (phx_body){single3(frame->bodies[i].position), single4(frame->bodies[i].rotation), frame->bodies[i].generation};
+        frame->crowd_bodies[i] =
+            (phx_body){single3(frame->bodies[i].position), single4(frame->bodies[i].rotation), frame->bodies[i].generation};
 
     frame->index = s->index, frame->dt = (float)s->dt, frame->time = s->time + dt;
     frame->root_position = single3(root_on_ground(s, frame->bodies)), frame->root_rotation = single4(s->root_rotation.now);

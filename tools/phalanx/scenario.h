@@ -50,7 +50,7 @@ typedef struct scenario_frame {
     uint32_t flags;
     bool has_support;
     float support[PHX_MAX_LEGS];
-    scenario_body bodies[SCENARIO_MAX_BODIES]; /* of the scene, and last, at scenario_world_body(), the ground that never moves */
+    scenario_body bodies[SCENARIO_MAX_BODIES];  /* of the scene, and last, at scenario_world_body(), the ground that never moves */
     phx_body crowd_bodies[SCENARIO_MAX_BODIES]; /* the same in single precision, for the crowd */
     uint32_t body_count;                        /* 0: the scene has no bodies, its ground never moves */
     scenario_hit hits[PHX_MAX_LEGS][2];
