@@ -64,6 +64,8 @@ typedef struct phx_crowd_params {
     float max_extension;      /* share of the leg's length that counts as reach; [0.5, 1], default 0.9995 */
     float soft_start;         /* soft reach of the legs begins at this share; 1 = off, the default */
     int pelvis_spring;        /* 1 = the pelvis follows by a critically damped spring of the same half-life; default 0 */
+    int pelvis_firm;          /* 1 = the pelvis sinks without delay where a standing leg would not reach, at pelvis_speed at most, and
+                                 only rises by its filter; 0 = it is filtered both ways; default 1 */
     /* contact: a foot stands when its sole is low and slow (both enter), until it is high or fast (either exit). Heights and
      * speeds are of the animation, relative to the body under the foot; 0 = derived from the leg's length L (the default):
      * 0.05 L, 0.10 L, 0.35 L a second, 1.2 L a second. */

@@ -17,7 +17,7 @@ phx_crowd_params phx_crowd_params_default(void) {
     params.hold_seconds = 0.1f;
     params.contact_height = 0.02f, params.swing_height = 0.12f, params.plant_height = 0.04f;
     params.max_extension = 0.9995f, params.soft_start = 1.0f;
-    params.pelvis_spring = 0;
+    params.pelvis_spring = 0, params.pelvis_firm = 1;
     params.enter_height = params.exit_height = params.enter_speed = params.exit_speed = 0.0f;
     params.lock = 1;
     params.release_distance = 0.2f, params.release_twist = 0.6f, params.release_half_life = 0.05f;
@@ -181,7 +181,7 @@ static void prepare_setup(const phx_crowd_def *def, const uint16_t *slots, phx_c
     setup->max_extension = p->max_extension, setup->soft_start = p->soft_start;
     setup->enter_height = p->enter_height * per_metre, setup->exit_height = p->exit_height * per_metre;
     setup->enter_speed = p->enter_speed * per_metre, setup->exit_speed = p->exit_speed * per_metre;
-    setup->lock = p->lock != 0, setup->pelvis_spring = p->pelvis_spring != 0, setup->bodies = def->bodies != 0, setup->replay = def->replay != 0;
+    setup->lock = p->lock != 0, setup->pelvis_spring = p->pelvis_spring != 0, setup->pelvis_firm = p->pelvis_firm != 0, setup->bodies = def->bodies != 0, setup->replay = def->replay != 0;
     const float distance = p->release_distance * per_metre, reuse = p->ray_reuse * per_metre;
     setup->release_distance_squared = distance * distance;
     setup->relock_distance_squared = distance * distance * 0.0625f; /* a quarter of the distance, so that a released foot does not catch at once */

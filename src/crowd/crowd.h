@@ -47,7 +47,7 @@ typedef struct phx_crowd_setup {
     float hold_seconds, contact_height, inverse_swing_range, swing_height, plant_height;
     float max_extension, soft_start;
     float enter_height, exit_height, enter_speed, exit_speed; /* 0 = from the leg's length */
-    int lock, pelvis_spring, bodies, replay;
+    int lock, pelvis_spring, pelvis_firm, bodies, replay;
     float release_distance_squared, relock_distance_squared, sin_half_release_twist, release_half_life;
     float ray_reuse_squared;
     float grip_half_life, pelvis_rate; /* pelvis_rate: of the critically damped spring, 1 / s */

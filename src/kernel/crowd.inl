@@ -596,6 +596,7 @@ lane_inline lf follow_pelvis(const phx_crowd_task *task, const crowd_lanes *l, l
     } else {
         pelvis = f_add(wanted, settle(f_mul(f_sub(old, wanted), l->pelvis_keep)));
     }
+    if (setup->pelvis_firm) pelvis = f_min(wanted, pelvis);
     pelvis = f_min(f_max(pelvis, f_sub(old, reach)), f_add(old, reach));
     return f_select(l->remembered, f_select(f_lt(f_splat(0.0f), l->dt), pelvis, old), wanted);
 }

@@ -476,6 +476,7 @@ static float follow_pelvis(const phx_crowd_task *task, const one *o, float wante
     } else {
         pelvis = wanted + settle((old - wanted) * o->step.pelvis_keep);
     }
+    if (setup->pelvis_firm) pelvis = min1(wanted, pelvis);
     pelvis = min1(max1(pelvis, old - reach), old + reach);
     if (!o->remembered) return wanted;
     return 0.0f < dt ? pelvis : old;
