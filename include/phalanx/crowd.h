@@ -32,7 +32,8 @@ typedef struct phx_leg {
     uint16_t ball;         /* PHX_NO_JOINT where the foot is one bone */
     phx_vec3 heel_offset;  /* the heel's contact point, in the ankle joint's frame */
     phx_vec3 ball_offset;  /* the ball's contact point, in the ball joint's frame (the ankle's where there is no ball) */
-    phx_vec3 knee_forward; /* where the knee points, a direction in the hip joint's frame; rules when the leg is straight */
+    phx_vec3 knee_forward; /* where the knee points, a direction in the hip joint's frame at right angles to the thigh; rules when the leg is
+                              straight */
     float min_bend, max_bend; /* knee angle, radians: 0 straight .. pi folded; both 0 = no limit */
 } phx_leg;
 
@@ -67,8 +68,8 @@ typedef struct phx_crowd_params {
     int pelvis_firm;          /* 1 = the pelvis sinks without delay where a standing leg would not reach, at pelvis_speed at most, and
                                  only rises by its filter; 0 = it is filtered both ways; default 1 */
     /* contact: a foot stands when its sole is low and slow (both enter), until it is high or fast (either exit). Heights and
-     * speeds are of the animation, relative to the body under the foot; 0 = derived from the leg's length L (the default):
-     * 0.05 L, 0.10 L, 0.35 L a second, 1.2 L a second. */
+     * level speeds are of the animation, relative to the body under the foot; 0 = derived from the leg's length L (the default):
+     * 0.05 L, 0.07 L, 0.5 L a second, 1.2 L a second. */
     float enter_height, exit_height, enter_speed, exit_speed;
     /* lock: the ball of a standing foot stays where it is on its body, until the foot lifts or the animation has moved away */
     int lock;                 /* 1 = on, the default */
@@ -150,7 +151,8 @@ typedef struct phx_crowd_frame {
     phx_view root_rotation; /* quat; default identity */
     phx_view weight;        /* float: 0 animated .. 1 corrected; default 1 */
     phx_view flags;         /* uint32_t: phx_character_flag bits; default 0 */
-    phx_view support;       /* leg_count floats a character: 1 the foot stands, 0 it swings; default found from height */
+    phx_view support;       /* leg_count floats a character: 1 the foot stands and locks, less it comes or goes, 0 it swings; default
+                               found from height and speed */
     const phx_body *bodies; /* body_count transforms of this frame; NULL: every geomID is ground that never moves */
     uint32_t body_count;    /* a hit on a geomID at or beyond it is refused */
     uint32_t worker;        /* which workspace, where def.workspaces is not 0 */

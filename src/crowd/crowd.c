@@ -50,15 +50,15 @@ phx_status phx_leg_measure(phx_leg *leg, const phx_vec3 *positions, const phx_qu
     const uint16_t ball = leg->ball == PHX_NO_JOINT ? leg->ankle : leg->ball;
     leg->heel_offset = rotate3(conjugate4(rotations[leg->ankle]), apart(ankle, up, ground_height));
     leg->ball_offset = rotate3(conjugate4(rotations[ball]), apart(positions[ball], up, ground_height));
-    const phx_vec3 thigh = sub3(knee, hip), shin = sub3(ankle, knee), normal = cross3(shin, thigh), chord = add3(thigh, shin);
+    const phx_vec3 thigh = sub3(knee, hip), shin = sub3(ankle, knee), normal = cross3(shin, thigh);
     const float squares = dot3(thigh, thigh) * dot3(shin, shin);
-    phx_vec3 bend;
-    if (forward) bend = *forward;
-    else if (dot3(normal, normal) > 3e-4f * squares) bend = cross3(normal, chord); /* more than a degree */
+    phx_vec3 out; /* at right angles to the thigh: where the knee of a straight leg would go */
+    if (forward) out = sub3(scale3(*forward, dot3(thigh, thigh)), scale3(thigh, dot3(*forward, thigh)));
+    else if (dot3(normal, normal) > 3e-4f * squares) out = cross3(normal, thigh); /* bent more than a degree */
     else return phx_accept(report);
-    const float length = length3(bend);
-    if (!(length > 0.0f && length < 1e18f)) return phx_reject(report, PHX_ERROR_VALUE, "leg: 'forward' has no direction");
-    leg->knee_forward = rotate3(conjugate4(rotations[leg->hip]), scale3(bend, 1.0f / length));
+    const float length = length3(out);
+    if (!(length > 0.0f && length < 1e18f)) return phx_reject(report, PHX_ERROR_VALUE, "leg: 'forward' has no direction at right angles to the thigh");
+    leg->knee_forward = rotate3(conjugate4(rotations[leg->hip]), scale3(out, 1.0f / length));
     return phx_accept(report);
 }
 

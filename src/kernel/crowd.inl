@@ -276,15 +276,15 @@ lane_inline leg_work place_foot(const phx_crowd_task *task, const crowd_lanes *l
     if (task->frame->support.data) {
         const phx_view view = phx_view_of((char *)task->frame->support.data + leg * sizeof(float), task->frame->support.stride);
         support = saturate(pack1(view, l->s.first, l->s.count));
-        stands = entering = f_lt(f_splat(0.5f), support);
+        stands = entering = f_lt(f_splat(0.99f), support);
     } else {
         const lf low = saturate(f_mul(f_sub(f_splat(setup->swing_height), sole_height), f_splat(setup->inverse_swing_range)));
         support = f_mul(f_mul(low, low), f_sub(f_splat(3.0f), f_add(low, low)));
         const lf enter_height = setup->enter_height > 0.0f ? f_splat(setup->enter_height) : f_mul(length, f_splat(0.05f));
-        const lf exit_height = setup->exit_height > 0.0f ? f_splat(setup->exit_height) : f_mul(length, f_splat(0.10f));
-        const lf enter_speed = setup->enter_speed > 0.0f ? f_splat(setup->enter_speed) : f_mul(length, f_splat(0.35f));
+        const lf exit_height = setup->exit_height > 0.0f ? f_splat(setup->exit_height) : f_mul(length, f_splat(0.07f));
+        const lf enter_speed = setup->enter_speed > 0.0f ? f_splat(setup->enter_speed) : f_mul(length, f_splat(0.5f));
         const lf exit_speed = setup->exit_speed > 0.0f ? f_splat(setup->exit_speed) : f_mul(length, f_splat(1.2f));
-        const lv3 step = v3_sub(ball, last_ball);
+        const lv3 step = v3_level(v3_sub(ball, last_ball), up);
         const lf distance = v3_length(step);
         const lm moving = m_and(known, f_lt(zero, l->dt));
         entering = m_and(f_lt(sole_height, enter_height), m_or(m_not(moving), f_lt(distance, f_mul(enter_speed, l->dt))));
@@ -506,12 +506,15 @@ lane_inline void solve_leg(const phx_crowd_task *task, const crowd_lanes *l, uin
     two_bone_in in;
     in.thigh = v3_sub(knee, hip), in.shin = v3_sub(ankle, knee);
     in.delta = v3_sub(work->target, v3_add(hip, v3_scale(up, pelvis)));
-    /* the knee points where the clip bends it; the straighter the leg, the more where the thigh's own frame says */
-    const lv3 normal = v3_cross(in.shin, in.thigh), chord = v3_add(in.thigh, in.shin);
-    const lv3 clip_bend = v3_unit(v3_cross(normal, chord));
+    /* the leg's plane turns about the clip's own hinge; the straighter the leg, or the more the clip bends the knee backward,
+     * the more about the hinge that the thigh's own frame says. A hinge, unlike a bend direction, does not turn over when the
+     * foot rises past the hip. */
+    const lv3 normal = v3_cross(in.shin, in.thigh);
+    const lv3 clip_hinge = v3_unit(normal), rig_hinge = v3_unit(v3_cross(in.thigh, q4_rotate(hip_world, v3_of(rig->knee_forward))));
     const lf squares = f_mul(v3_dot(in.thigh, in.thigh), v3_dot(in.shin, in.shin));
     const lf bent = f_min(f_div(f_mul(v3_dot(normal, normal), f_splat(100.0f)), f_max(squares, f_splat(1e-30f))), one);
-    in.pole = v3_mix(q4_rotate(hip_world, v3_of(rig->knee_forward)), clip_bend, bent);
+    const lf agreed = v3_dot(clip_hinge, rig_hinge);
+    in.pole = v3_cross(v3_mix(rig_hinge, clip_hinge, f_mul(bent, saturate(f_add(f_add(agreed, agreed), one)))), in.delta);
     in.previous = v3_load(&state->bend, lane);
     in.rest_bend = v3(zero, zero, zero);
     in.weight = weight, in.pole_weight = one;

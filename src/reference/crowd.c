@@ -229,15 +229,15 @@ static leg_work place_foot(const phx_crowd_task *task, const one *o, uint32_t le
     if (task->frame->support.data) {
         memcpy(&support, (const char *)task->frame->support.data + o->character * task->frame->support.stride + leg * sizeof support, sizeof support);
         support = saturate(support);
-        stands = entering = 0.5f < support;
+        stands = entering = 0.99f < support;
     } else {
         const float low = saturate((setup->swing_height - sole_height) * setup->inverse_swing_range);
         support = low * low * (3.0f - (low + low));
         const float enter_height = setup->enter_height > 0.0f ? setup->enter_height : length * 0.05f;
-        const float exit_height = setup->exit_height > 0.0f ? setup->exit_height : length * 0.10f;
-        const float enter_speed = setup->enter_speed > 0.0f ? setup->enter_speed : length * 0.35f;
+        const float exit_height = setup->exit_height > 0.0f ? setup->exit_height : length * 0.07f;
+        const float enter_speed = setup->enter_speed > 0.0f ? setup->enter_speed : length * 0.5f;
         const float exit_speed = setup->exit_speed > 0.0f ? setup->exit_speed : length * 1.2f;
-        const float distance = length3(sub3(ball, last_ball));
+        const float distance = length3(level3(sub3(ball, last_ball), up));
         const int moving = known && 0.0f < dt;
         entering = sole_height < enter_height && (!moving || distance < enter_speed * dt);
         const int leaving = exit_height < sole_height || (moving && exit_speed * dt < distance);
@@ -394,12 +394,15 @@ static void solve_leg(const phx_crowd_task *task, const one *o, uint32_t leg, fl
     phx_leg_in in;
     in.thigh = sub3(knee, hip), in.shin = sub3(ankle, knee);
     in.delta = sub3(work->target, add3(hip, scale3(up, pelvis)));
-    /* the knee points where the clip bends it; the straighter the leg, the more where the thigh's own frame says */
-    const phx_vec3 normal = cross3(in.shin, in.thigh), chord = add3(in.thigh, in.shin);
-    const phx_vec3 clip_bend = unit3(cross3(normal, chord));
+    /* the leg's plane turns about the clip's own hinge; the straighter the leg, or the more the clip bends the knee backward,
+     * the more about the hinge that the thigh's own frame says. A hinge, unlike a bend direction, does not turn over when the
+     * foot rises past the hip. */
+    const phx_vec3 normal = cross3(in.shin, in.thigh);
+    const phx_vec3 clip_hinge = unit3(normal), rig_hinge = unit3(cross3(in.thigh, rotate3(hip_world, rig->knee_forward)));
     const float squares = dot3(in.thigh, in.thigh) * dot3(in.shin, in.shin);
     const float bent = min1(dot3(normal, normal) * 100.0f / max1(squares, 1e-30f), 1.0f);
-    in.pole = mix3(rotate3(hip_world, rig->knee_forward), clip_bend, bent);
+    const float agreed = dot3(clip_hinge, rig_hinge);
+    in.pole = cross3(mix3(rig_hinge, clip_hinge, bent * saturate((agreed + agreed) + 1.0f)), in.delta);
     in.previous = row3(&state->bend, lane);
     in.rest_bend = vec3(0.0f, 0.0f, 0.0f);
     in.weight = weight, in.pole_weight = 1.0f;
