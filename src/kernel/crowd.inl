@@ -520,12 +520,12 @@ lane_inline void solve_leg(const phx_crowd_task *task, const crowd_lanes *l, uin
     in.weight = weight, in.pole_weight = one;
     in.tip_from = q4_identity(), in.tip_to = (lq4){zero, zero, zero, zero}, in.pose_norm = one;
     phx_two_bone_setup limits;
-    limits.twist = PHX_TWIST_PLANE, limits.tolerance = 1e-3f, limits.direction_tolerance_squared = 1e-8f;
+    limits.twist = PHX_TWIST_INHERIT, limits.tolerance = 1e-3f, limits.direction_tolerance_squared = 1e-8f;
     limits.soft_start = setup->soft_start, limits.soft = setup->soft_start < 1.0f;
     limits.max_stretch = 1.0f, limits.stretch = 0;
     limits.limits = rig->limits, limits.short_at_min_bend = rig->short_at_min_bend, limits.open_at_max_bend = rig->open_at_max_bend;
     limits.cos_turn = -1.0f, limits.sin_turn = 0.0f, limits.turn_limit = 0;
-    const two_bone_out out = two_bone_core(&limits, &in, PHX_TWIST_PLANE, 1);
+    const two_bone_out out = two_bone_core(&limits, &in, PHX_TWIST_INHERIT, 1);
     const lm moved = m_and(l->good, out.moved);
 
     const lm partial = f_lt(weight, one);

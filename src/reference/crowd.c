@@ -408,7 +408,7 @@ static void solve_leg(const phx_crowd_task *task, const one *o, uint32_t leg, fl
     in.weight = weight, in.pole_weight = 1.0f;
     in.tip_from = quat_identity(), in.tip_to = quat(0.0f, 0.0f, 0.0f, 0.0f), in.pose_norm = 1.0f;
     phx_two_bone_setup limits;
-    limits.twist = PHX_TWIST_PLANE, limits.tolerance = 1e-3f, limits.direction_tolerance_squared = 1e-8f;
+    limits.twist = PHX_TWIST_INHERIT, limits.tolerance = 1e-3f, limits.direction_tolerance_squared = 1e-8f;
     limits.soft_start = setup->soft_start, limits.soft = setup->soft_start < 1.0f;
     limits.max_stretch = 1.0f, limits.stretch = 0;
     limits.limits = rig->limits, limits.short_at_min_bend = rig->short_at_min_bend, limits.open_at_max_bend = rig->open_at_max_bend;

@@ -334,7 +334,7 @@ static uint32_t flattest_frame(const study *s, uint32_t leg) {
     return 0;
 }
 
-/* Where the knee points in the hip joint's frame, from the frame in which it is bent most. */
+/* Where the knee of a straight leg would point, in the hip joint's frame, from the frame in which it is bent most. */
 static bool knee_direction(const study *s, uint32_t leg, phx_vec3 *direction) {
     const phx_leg *joints = &s->motion->legs[leg];
     double most = 0.02 * s->motion->leg_length[leg];
@@ -347,7 +347,9 @@ static bool knee_direction(const study *s, uint32_t leg, phx_vec3 *direction) {
         if (bent <= most) continue;
         most = bent;
         found = true;
-        const vec local = turn_vec(turn_back(at[joints->hip].rotation), vec_scale(out, 1 / bent));
+        const vec thigh = vec_scale(knee, 1 / fmax(vec_length(knee), 1e-12));
+        const vec straight = vec_sub(out, vec_scale(thigh, vec_dot(out, thigh)));
+        const vec local = turn_vec(turn_back(at[joints->hip].rotation), vec_scale(straight, 1 / fmax(vec_length(straight), 1e-12)));
         *direction = (phx_vec3){(float)local.x, (float)local.y, (float)local.z};
     }
     return found;

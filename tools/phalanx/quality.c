@@ -45,30 +45,36 @@ bool quality_height(const ground *ground, vec point, double *height, vec *normal
 }
 
 typedef struct leg_bend {
-    vec out;      /* unit, from the hip-ankle line to the knee */
+    vec hinge;    /* unit, about which the knee bends: hip-ankle line x direction to the knee */
     double share; /* how far the knee is from the line, against the leg's length */
 } leg_bend;
 
 static leg_bend bend_of(const motion *motion, uint32_t leg, const placed_joint *joints) {
     const phx_leg *l = &motion->legs[leg];
     const vec hip = joints[l->hip].place, axis = vec_sub(joints[l->ankle].place, hip), knee = vec_sub(joints[l->knee].place, hip);
-    const vec out = vec_sub(knee, vec_scale(axis, vec_dot(knee, axis) / fmax(vec_dot(axis, axis), 1e-12)));
-    const double far = vec_length(out);
-    return (leg_bend){far > 0 ? vec_scale(out, 1 / far) : vec_of(0, 0, 0), far / motion->leg_length[leg]};
+    const vec hinge = vec_cross(axis, knee);
+    const double length = vec_length(hinge), reach = vec_length(axis);
+    return (leg_bend){length > 0 ? vec_scale(hinge, 1 / length) : vec_of(0, 0, 0), reach > 0 ? length / reach / motion->leg_length[leg] : 0};
 }
 
-/* Below this share of the leg's length the knee's direction is noise (2 % is some 5 degrees of bend). */
-static const double straight = 0.02;
+/* Below this share of the leg's length the knee's direction is noise (2 % is some 5 degrees of bend); below the other one a
+ * clip's knee that bends against the rig's own direction counts as straight (5 % is some 11 degrees). */
+static const double straight = 0.02, backward = 0.05;
 
+/* A flip is a leg whose plane turned over: its hinge points away from the animated one (the rig's, where the clip's leg is
+ * straight), or from its own of the frame before although the clip's did not turn. A foot that rises past the hip turns its
+ * leg about the hinge and is none. */
 static bool knee_flipped(const motion *motion, uint32_t leg, const placed_joint *animated, const placed_joint *corrected,
                          const leg_bend last[2], bool first) {
     const leg_bend was = bend_of(motion, leg, animated), is = bend_of(motion, leg, corrected);
     if (is.share < straight) return false;
     const phx_leg *l = &motion->legs[leg];
-    const vec rig = turn_vec(animated[l->hip].rotation, vec_of(l->knee_forward.x, l->knee_forward.y, l->knee_forward.z));
-    if (vec_dot(was.share >= straight ? was.out : rig, is.out) < 0) return true;
-    return !first && last[1].share >= straight && vec_dot(last[1].out, is.out) < 0 &&
-           !(was.share >= straight && last[0].share >= straight && vec_dot(last[0].out, was.out) < 0);
+    const vec forward = turn_vec(animated[l->hip].rotation, vec_of(l->knee_forward.x, l->knee_forward.y, l->knee_forward.z));
+    const vec rig = vec_cross(vec_sub(animated[l->knee].place, animated[l->hip].place), forward);
+    const bool bent = was.share >= backward || (was.share >= straight && vec_dot(was.hinge, rig) >= 0);
+    if (vec_dot(bent ? was.hinge : rig, is.hinge) < 0) return true;
+    return !first && last[1].share >= straight && vec_dot(last[1].hinge, is.hinge) < 0 &&
+           !(was.share >= straight && last[0].share >= straight && vec_dot(last[0].hinge, was.hinge) < 0);
 }
 
 static double bone_error(const motion *motion, uint32_t leg, const placed_joint *animated, const placed_joint *corrected) {
