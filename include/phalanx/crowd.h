@@ -46,8 +46,8 @@ PHX_API phx_status phx_leg_measure(phx_leg *leg, const phx_vec3 *positions, cons
 
 /* How feet behave. Metres, seconds, radians. phx_crowd_params_default() documents the defaults. */
 typedef struct phx_crowd_params {
-    float step_up;            /* ground up to this far above the root's level is stood on; default 0.5 */
-    float step_down;          /* and down to this far below; default 0.5 */
+    float step_up;            /* ground up to this far above the root's level is stood on; default 0.6 */
+    float step_down;          /* and down to this far below; default 0.6 */
     float max_slope;          /* steeper ground is refused; default 60 degrees */
     float max_foot_pitch;     /* the foot turns at most this far from its animated attitude, toes up or down; default 45 degrees */
     float max_foot_roll;      /* and sideways; default 30 degrees */
@@ -81,7 +81,10 @@ typedef struct phx_crowd_params {
     float max_toe_bend;       /* the ball joint turns at most this far to lie on the ground, radians; default 0.6, 0 = off */
 } phx_crowd_params;
 
+/* For a leg of 0.9 m. */
 PHX_API phx_crowd_params phx_crowd_params_default(void);
+/* The defaults with every height, step and pelvis distance in proportion to a leg of this length, metres; 0.9 for nonsense. */
+PHX_API phx_crowd_params phx_crowd_params_for_leg(float leg_length);
 
 typedef struct phx_allocator {
     void *(*allocate)(void *context, size_t size, size_t alignment); /* NULL pointer = the C library's */

@@ -9,7 +9,7 @@ static const float pi = 3.14159274101257f;
 
 phx_crowd_params phx_crowd_params_default(void) {
     phx_crowd_params params;
-    params.step_up = 0.5f, params.step_down = 0.5f;
+    params.step_up = 0.6f, params.step_down = 0.6f;
     params.max_slope = 1.04719755f, params.max_foot_pitch = 0.78539816f, params.max_foot_roll = 0.52359878f;
     params.max_pelvis_drop = 0.5f, params.max_pelvis_rise = 0.1f;
     params.pelvis_speed = 1.5f;
@@ -23,6 +23,17 @@ phx_crowd_params phx_crowd_params_default(void) {
     params.release_distance = 0.2f, params.release_twist = 0.6f, params.release_half_life = 0.05f;
     params.ray_reuse = 0.0f;
     params.max_toe_bend = 0.6f;
+    return params;
+}
+
+phx_crowd_params phx_crowd_params_for_leg(float leg_length) {
+    phx_crowd_params params = phx_crowd_params_default();
+    if (!(1e-3f < leg_length && leg_length < 1e3f)) return params;
+    const float scale = leg_length / 0.9f;
+    params.step_up *= scale, params.step_down *= scale;
+    params.max_pelvis_drop *= scale, params.max_pelvis_rise *= scale;
+    params.contact_height *= scale, params.swing_height *= scale, params.plant_height *= scale;
+    params.release_distance *= scale;
     return params;
 }
 

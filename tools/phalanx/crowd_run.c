@@ -292,6 +292,9 @@ static bool make_pass(stage_run *s, pass *pass, const phx_backend *backend, uint
     memcpy(def.legs, motion->legs, motion->leg_count * sizeof *def.legs);
     def.scaled = motion->scaled;
     def.workspaces = s->workers;
+    double shortest = motion->leg_length[0];
+    for (uint32_t l = 1; l < motion->leg_count; ++l) shortest = fmin(shortest, motion->leg_length[l]);
+    def.params = phx_crowd_params_for_leg((float)shortest);
     pass->characters = characters;
     pass->frames = frames;
     pass->crowd = phx_crowd_create(&def, &report);
