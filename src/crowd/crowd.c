@@ -199,7 +199,7 @@ static void prepare_setup(const phx_crowd_def *def, const uint16_t *slots, phx_c
     sincos1(p->release_twist * 0.5f, &setup->sin_half_release_twist, &unused);
     setup->release_half_life = p->release_half_life;
     setup->ray_reuse_squared = reuse * reuse;
-    setup->grip_half_life = 0.04f;
+    setup->grip_half_life = 0.02f;
     setup->pelvis_rate = 1.67834699f / max1(p->pelvis_half_life, 1e-6f); /* (1 + x) e^-x = 1/2 */
 }
 

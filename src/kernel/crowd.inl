@@ -296,7 +296,8 @@ lane_inline leg_work place_foot(const phx_crowd_task *task, const crowd_lanes *l
     const lf firm = f_keep(stands, one);
     lf grip = settle(ease(f_load(state->grip.v + lane), firm, l->grip_keep));
     grip = f_select(l->remembered, grip, firm);
-    support = f_max(grip, support);
+    const lf planted = task->frame->support.data ? support : grip;
+    support = f_max(firm, support);
 
     /* a jump of the ground is not followed at once: the foot keeps its height and the difference dies away; never into the ground */
     const lf normal_up = v3_dot(plane.normal, up);
@@ -348,7 +349,7 @@ lane_inline leg_work place_foot(const phx_crowd_task *task, const crowd_lanes *l
     lv3 new_ball = v3_add(ground, q4_rotate(turn, v3_sub(ball, floor_point)));
     const lv3 new_ankle = v3_add(ground, q4_rotate(turn, v3_sub(turned_ankle, floor_point)));
     const lf plant = f_splat(setup->plant_height);
-    const lf error = f_mul(f_min(f_max(sole_height, f_neg(plant)), plant), support);
+    const lf error = f_mul(f_min(f_max(sole_height, f_neg(plant)), plant), planted);
     const lf heel_lift = f_sub(f_sub(heel_height, error), v3_dot(v3_sub(new_heel, plane.point), plane.normal));
     const lf ball_lift = f_sub(f_sub(ball_height, error), v3_dot(v3_sub(new_ball, plane.point), plane.normal));
     const lf lift = f_add(f_div(f_max(heel_lift, ball_lift), normal_up), jump);

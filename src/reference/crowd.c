@@ -247,7 +247,8 @@ static leg_work place_foot(const phx_crowd_task *task, const one *o, uint32_t le
     stands = stands && grounded;
     const float firm = stands ? 1.0f : 0.0f;
     const float grip = o->remembered ? settle(ease(state->grip.v[lane], firm, o->step.grip_keep)) : firm;
-    support = max1(grip, support);
+    const float planted = task->frame->support.data ? support : grip;
+    support = max1(firm, support);
 
     /* a jump of the ground is not followed at once: the foot keeps its height and the difference dies away; never into the ground */
     const float normal_up = dot3(plane.normal, up);
@@ -295,7 +296,7 @@ static leg_work place_foot(const phx_crowd_task *task, const one *o, uint32_t le
     phx_vec3 new_heel = add3(ground, rotate3(turn, sub3(turned_heel, floor_point)));
     phx_vec3 new_ball = add3(ground, rotate3(turn, sub3(ball, floor_point)));
     const phx_vec3 new_ankle = add3(ground, rotate3(turn, sub3(turned_ankle, floor_point)));
-    const float error = min1(max1(sole_height, -setup->plant_height), setup->plant_height) * support;
+    const float error = min1(max1(sole_height, -setup->plant_height), setup->plant_height) * planted;
     const float heel_lift = (heel_height - error) - dot3(sub3(new_heel, plane.point), plane.normal);
     const float ball_lift = (ball_height - error) - dot3(sub3(new_ball, plane.point), plane.normal);
     const float lift = max1(heel_lift, ball_lift) / normal_up + jump;
