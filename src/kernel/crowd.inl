@@ -71,8 +71,13 @@ static void crowd_prepare(const phx_crowd_task *task) {
                     continue;
                 }
                 const lv3 heel = v3_load(&foot->heel, lane), ball = v3_load(&foot->ball, lane);
-                const lv3 heel_end = v3_select(remembered, v3_add(heel, v3_load(&state->heel_shift, lane)), heel);
-                const lv3 ball_end = v3_select(remembered, v3_add(ball, v3_load(&state->ball_shift, lane)), ball);
+                lv3 heel_end = v3_select(remembered, v3_add(heel, v3_load(&state->heel_shift, lane)), heel);
+                lv3 ball_end = v3_select(remembered, v3_add(ball, v3_load(&state->ball_shift, lane)), ball);
+                if (!frame->bodies) { /* a locked ball's place is known */
+                    const lm locked = m_and(remembered, is_set(state->locked.v + lane));
+                    const lv3 lock_point = v3_sub(v3_load(&state->lock_point, lane), v3_sub(root, v3_load(&character->root, lane)));
+                    heel_end = v3_select(locked, v3_add(heel, v3_sub(lock_point, ball)), heel_end), ball_end = v3_select(locked, lock_point, ball_end);
+                }
                 lm ask = good;
                 if (reuse) {
                     const lv3 last = v3_sub(v3_load(&state->point, lane), v3_sub(root, v3_load(&character->root, lane)));
@@ -177,6 +182,12 @@ lane_inline lm read_hit(const phx_crowd_task *task, const phx_ray_block *ray, ui
     return m_and(ok, f_le(f_splat(task->setup->cos_max_slope), v3_dot(*normal, up)));
 }
 
+/* where the ball's ray started, root-relative */
+lane_inline lv3 ball_ray_point(const phx_crowd_task *task, const crowd_lanes *l, uint32_t index) {
+    const phx_ray_block *ray = task->rays + index * 2 + 1;
+    return v3_sub(v3(f_load(ray->org_x + l->lane), f_load(ray->org_y + l->lane), f_load(ray->org_z + l->lane)), l->root);
+}
+
 typedef struct ground_plane {
     lv3 point, normal;
     li body;
@@ -241,27 +252,36 @@ lane_inline leg_work place_foot(const phx_crowd_task *task, const crowd_lanes *l
     const li last_body = i_load(state->body.v + lane);
     lv3 last_point = v3_sub(v3_load(&state->point, lane), l->travel), last_normal = v3_load(&state->normal, lane);
     lv3 last_ball = v3_load(&state->ball, lane), lock_point = v3_load(&state->lock_point, lane), lock_heading = v3_load(&state->lock_heading, lane);
-    lm holds = known; /* lanes whose lock may go on */
-    carrier body = {v3_splat(0.0f, 0.0f, 0.0f), q4_identity(), i_splat(0), m_from_bits(0)};
+    const lf length = f_add(v3_length(v3_sub(knee, hip)), v3_length(v3_sub(ankle, knee)));
+    lm there = known; /* lanes whose last plane still stands on its body */
     if (task->frame->bodies) {
         const carrier last = load_carrier(task->frame, last_body, l->root);
-        const lm still_there = m_and(known, m_and(last.there, i_eq(last.generation, i_load(state->generation.v + lane))));
-        holds = m_and(still_there, m_or(m_not(plane.seen), i_eq(last_body, plane.body)));
-        last_point = v3_select(still_there, onto(&last, v3_load(&carried->point, lane)), last_point);
-        last_normal = v3_select(still_there, q4_rotate(last.rotation, v3_load(&carried->normal, lane)), last_normal);
-        last_ball = v3_select(still_there, onto(&last, last_ball), ball);
+        there = m_and(known, m_and(last.there, i_eq(last.generation, i_load(state->generation.v + lane))));
+        last_point = v3_select(there, onto(&last, v3_load(&carried->point, lane)), last_point);
+        last_normal = v3_select(there, q4_rotate(last.rotation, v3_load(&carried->normal, lane)), last_normal);
+        last_ball = v3_select(there, onto(&last, last_ball), ball);
         lock_point = onto(&last, lock_point), lock_heading = q4_rotate(last.rotation, lock_heading);
-        plane.body = i_select(plane.seen, plane.body, i_select(still_there, last_body, i_splat(-1)));
-        body = load_carrier(task->frame, plane.body, l->root);
-        plane.seen = m_and(plane.seen, body.there);
     } else {
         last_ball = v3_sub(last_ball, l->travel), lock_point = v3_sub(lock_point, l->travel);
-        plane.body = i_select(plane.seen, plane.body, i_select(known, last_body, i_splat(-1)));
+    }
+    last_point = v3_select(known, last_point, v3_splat(0.0f, 0.0f, 0.0f)), last_normal = v3_select(known, last_normal, up);
+    /* at an edge a locked foot stays on the tread that it was put on, although its rays now fall past it */
+    lm locked_before = m_and(there, is_set(state->locked.v + lane));
+    const lf tread = height_over(last_point, last_normal, v3_dot(last_normal, up), lock_point);
+    const lf seen_there = height_over(plane.point, plane.normal, f_select(plane.seen, v3_dot(plane.normal, up), one), lock_point);
+    const lm past_edge = m_and(m_and(locked_before, plane.seen), f_lt(f_mul(length, f_splat(0.05f)), f_abs(f_sub(seen_there, tread))));
+    const lm keeps = m_or(past_edge, m_not(plane.seen));
+    plane.point = v3_select(past_edge, last_point, plane.point), plane.normal = v3_select(past_edge, last_normal, plane.normal);
+    plane.body = i_select(keeps, i_select(there, last_body, i_splat(-1)), plane.body);
+    locked_before = m_and(locked_before, i_eq(last_body, plane.body));
+    carrier body = {v3_splat(0.0f, 0.0f, 0.0f), q4_identity(), i_splat(0), m_from_bits(0)};
+    if (task->frame->bodies) {
+        body = load_carrier(task->frame, plane.body, l->root);
+        plane.seen = m_and(plane.seen, body.there);
     }
     const lm unasked = m_and(known, f_lt(f_load(task->rays[index * 2].tfar + lane), zero)); /* the last plane is near enough */
     const lf missed = f_keep(m_not(m_or(plane.seen, unasked)), f_add(f_keep(known, f_load(state->missed.v + lane)), l->dt));
     const lm held = m_and(known, f_le(missed, f_splat(setup->hold_seconds)));
-    last_point = v3_select(known, last_point, v3_splat(0.0f, 0.0f, 0.0f)), last_normal = v3_select(known, last_normal, up);
     plane.point = v3_select(plane.seen, plane.point, last_point), plane.normal = v3_select(plane.seen, plane.normal, last_normal);
     const lm grounded = m_or(plane.seen, held);
     const lf wanted = f_keep(grounded, one);
@@ -269,7 +289,6 @@ lane_inline leg_work place_foot(const phx_crowd_task *task, const crowd_lanes *l
     weight = f_select(l->remembered, weight, wanted);
 
     /* contact: told, or found from height and speed with hysteresis; heights and speeds follow the leg's length */
-    const lf length = f_add(v3_length(v3_sub(knee, hip)), v3_length(v3_sub(ankle, knee)));
     const lm stood = m_and(known, is_set(state->stands.v + lane));
     lm stands, entering;
     lf support;
@@ -326,7 +345,7 @@ lane_inline leg_work place_foot(const phx_crowd_task *task, const crowd_lanes *l
     const lq4 turn = q4_between(up, tilt, one, spare_axis(tilt));
 
     /* the lock's turn about up: the foot keeps its heading on the body; what is left after release dies away */
-    const lm locked_before = m_and(holds, is_set(state->locked.v + lane));
+    lm holds = locked_before;
     lf yaw = settle(f_mul(f_load(state->yaw.v + lane), l->release_keep));
     yaw = f_keep(l->remembered, yaw);
     if (m_any(locked_before)) {
@@ -357,12 +376,17 @@ lane_inline leg_work place_foot(const phx_crowd_task *task, const crowd_lanes *l
     /* the lock: the ball stays where it is on its body; on release the difference dies away */
     lv3 offset = v3_settle(v3_scale(v3_load(&state->offset, lane), l->release_keep));
     offset = v3_select(l->remembered, offset, v3_splat(0.0f, 0.0f, 0.0f));
-    lm locked = m_and(m_and(locked_before, holds), stands);
+    lm locked = m_and(holds, stands);
     const lv3 to_lock = v3_level(v3_sub(lock_point, new_ball), up);
     locked = m_and(locked, f_le(v3_dot(to_lock, to_lock), f_splat(setup->release_distance_squared)));
     offset = v3_select(locked, to_lock, offset);
     const lm near = f_le(v3_dot(offset, offset), f_splat(setup->relock_distance_squared));
-    const lm starts = setup->lock ? m_and(m_and(m_andnot(m_and(stands, entering), locked), m_not(locked_before)), m_and(near, f_lt(f_splat(0.5f), weight))) : m_from_bits(0);
+    const lm starts = setup->lock ? m_and(m_andnot(m_and(stands, entering), locked_before), m_and(near, f_lt(f_splat(0.5f), weight))) : m_from_bits(0);
+    if (m_any(starts)) { /* where its ray fell, if that is near: then the ground there is known */
+        const lv3 to_ray = v3_level(v3_sub(ball_ray_point(task, l, index), new_ball), up);
+        const lf step = v3_length(v3_sub(to_ray, offset));
+        offset = v3_select(m_and(starts, f_lt(step, f_mul(length, f_splat(0.02f)))), to_ray, offset);
+    }
     const lv3 sliding = v3_sub(offset, v3_scale(up, f_div(v3_dot(offset, plane.normal), normal_up))); /* within the plane */
     new_heel = v3_add(new_heel, sliding), new_ball = v3_add(new_ball, sliding);
     const lv3 placed = v3_add(v3_add(new_ankle, sliding), v3_scale(up, lift));
@@ -428,7 +452,7 @@ lane_inline void pelvis_demand(const phx_crowd_setup *setup, const phx_leg_setup
     const lf most = f_add(below, f_sqrt(f_max(room, f_splat(0.0f))));
     const lm reachable = f_lt(f_splat(0.0f), room);
     *drop = f_mul(f_keep(reachable, f_min(most, f_splat(0.0f))), f_mul(work->support, work->weight));
-    *rise = f_add(v3_dot(v3_sub(work->target, ankle), up), f_mul(f_sub(f_splat(1.0f), work->support), f_splat(setup->max_pelvis_rise)));
+    *rise = f_add(f_min(v3_dot(v3_sub(work->target, ankle), up), f_max(most, f_splat(0.0f))), f_mul(f_sub(f_splat(1.0f), work->support), f_splat(setup->max_pelvis_rise)));
 }
 
 /* Stores 3 or 4 floats of each lane in `where` only; the others' memory is not touched. */

@@ -67,6 +67,10 @@ void phx_reference_crowd_prepare(const phx_crowd_task *task) {
             if (good) {
                 ends[0] = row3(&foot->heel, lane), ends[1] = row3(&foot->ball, lane);
                 if (remembered) ends[0] = add3(ends[0], row3(&leg_state->heel_shift, lane)), ends[1] = add3(ends[1], row3(&leg_state->ball_shift, lane));
+                if (!frame->bodies && remembered && 0.5f < leg_state->locked.v[lane]) { /* a locked ball's place is known */
+                    const phx_vec3 lock_point = sub3(row3(&leg_state->lock_point, lane), sub3(root, row3(&state->root, lane)));
+                    ends[0] = add3(row3(&foot->heel, lane), sub3(lock_point, row3(&foot->ball, lane))), ends[1] = lock_point;
+                }
                 if (reuse && remembered && 0.5f < leg_state->known.v[lane]) {
                     const phx_vec3 last = sub3(row3(&leg_state->point, lane), sub3(root, row3(&state->root, lane)));
                     const phx_vec3 from_heel = level3(sub3(last, ends[0]), up), from_ball = level3(sub3(last, ends[1]), up);
@@ -193,36 +197,46 @@ static leg_work place_foot(const phx_crowd_task *task, const one *o, uint32_t le
     const uint32_t last_body = state->body.v[lane];
     phx_vec3 last_point = sub3(row3(&state->point, lane), o->travel), last_normal = row3(&state->normal, lane);
     phx_vec3 last_ball = row3(&state->ball, lane), lock_point = row3(&state->lock_point, lane), lock_heading = row3(&state->lock_heading, lane);
-    int holds = known; /* may the lock go on? */
-    carrier body = {{0, 0, 0}, {0, 0, 0, 1}, 0, 0};
+    const float length = length3(sub3(knee, hip)) + length3(sub3(ankle, knee));
+    int there = known; /* does the last plane still stand on its body? */
     if (task->frame->bodies) {
         const carrier last = load_carrier(task->frame, last_body, o->root);
-        const int still_there = known && last.there && last.generation == state->generation.v[lane];
-        holds = still_there && (!plane.seen || last_body == plane.body);
-        if (still_there) {
+        there = known && last.there && last.generation == state->generation.v[lane];
+        if (there) {
             last_point = onto(&last, row3(&carried->point, lane));
             last_normal = rotate3(last.rotation, row3(&carried->normal, lane));
         }
-        last_ball = still_there ? onto(&last, last_ball) : ball;
+        last_ball = there ? onto(&last, last_ball) : ball;
         lock_point = onto(&last, lock_point), lock_heading = rotate3(last.rotation, lock_heading);
-        if (!plane.seen) plane.body = still_there ? last_body : PHX_NO_HIT;
-        body = load_carrier(task->frame, plane.body, o->root);
-        plane.seen = plane.seen && body.there;
     } else {
         last_ball = sub3(last_ball, o->travel), lock_point = sub3(lock_point, o->travel);
-        if (!plane.seen) plane.body = known ? last_body : PHX_NO_HIT;
+    }
+    if (!known) last_point = vec3(0.0f, 0.0f, 0.0f), last_normal = up;
+    /* at an edge a locked foot stays on the tread that it was put on, although its rays now fall past it */
+    int locked_before = there && 0.5f < state->locked.v[lane];
+    int past_edge = 0;
+    if (locked_before && plane.seen) {
+        const float tread = height_over(last_point, last_normal, dot3(last_normal, up), lock_point);
+        const float seen_there = height_over(plane.point, plane.normal, dot3(plane.normal, up), lock_point);
+        past_edge = length * 0.05f < fabsf(seen_there - tread);
+    }
+    if (past_edge) plane.point = last_point, plane.normal = last_normal;
+    if (past_edge || !plane.seen) plane.body = there ? last_body : PHX_NO_HIT;
+    locked_before = locked_before && last_body == plane.body;
+    carrier body = {{0, 0, 0}, {0, 0, 0, 1}, 0, 0};
+    if (task->frame->bodies) {
+        body = load_carrier(task->frame, plane.body, o->root);
+        plane.seen = plane.seen && body.there;
     }
     const int unasked = known && task->rays[index * 2].tfar[lane] < 0.0f; /* the last plane is near enough */
     const float missed = plane.seen || unasked ? 0.0f : (known ? state->missed.v[lane] : 0.0f) + dt;
     const int held = known && missed <= setup->hold_seconds;
-    if (!known) last_point = vec3(0.0f, 0.0f, 0.0f), last_normal = up;
     if (!plane.seen) plane.point = last_point, plane.normal = last_normal;
     const int grounded = plane.seen || held;
     const float wanted = grounded ? 1.0f : 0.0f;
     const float weight = o->remembered ? settle(ease(state->weight.v[lane], wanted, o->step.weight_keep)) : wanted;
 
     /* contact: told, or found from height and speed with hysteresis; heights and speeds follow the leg's length */
-    const float length = length3(sub3(knee, hip)) + length3(sub3(ankle, knee));
     const int stood = known && 0.5f < state->stands.v[lane];
     int stands, entering;
     float support;
@@ -276,7 +290,7 @@ static leg_work place_foot(const phx_crowd_task *task, const one *o, uint32_t le
     const phx_quat turn = between4(up, tilt, 1.0f, spare_axis(tilt));
 
     /* the lock's turn about up: the foot keeps its heading on the body; what is left after release dies away */
-    const int locked_before = holds && 0.5f < state->locked.v[lane];
+    int holds = locked_before;
     float yaw = o->remembered ? settle(state->yaw.v[lane] * o->step.release_keep) : 0.0f;
     if (locked_before) {
         const phx_vec3 locked_heading = level3(lock_heading, up);
@@ -305,9 +319,14 @@ static leg_work place_foot(const phx_crowd_task *task, const one *o, uint32_t le
     phx_vec3 offset = vec3(0.0f, 0.0f, 0.0f);
     if (o->remembered) offset = settle3(scale3(row3(&state->offset, lane), o->step.release_keep));
     const phx_vec3 to_lock = level3(sub3(lock_point, new_ball), up);
-    const int locked = locked_before && holds && stands && dot3(to_lock, to_lock) <= setup->release_distance_squared;
+    const int locked = holds && stands && dot3(to_lock, to_lock) <= setup->release_distance_squared;
     if (locked) offset = to_lock;
     const int starts = setup->lock && stands && entering && !locked_before && dot3(offset, offset) <= setup->relock_distance_squared && 0.5f < weight;
+    if (starts) { /* where its ray fell, if that is near: then the ground there is known */
+        const phx_ray_block *ray = task->rays + index * 2 + 1;
+        const phx_vec3 from = sub3(vec3(ray->org_x[lane], ray->org_y[lane], ray->org_z[lane]), o->root), to_ray = level3(sub3(from, new_ball), up);
+        if (length3(sub3(to_ray, offset)) < length * 0.02f) offset = to_ray;
+    }
     const phx_vec3 sliding = sub3(offset, scale3(up, dot3(offset, plane.normal) / normal_up)); /* within the plane */
     new_heel = add3(new_heel, sliding), new_ball = add3(new_ball, sliding);
     const phx_vec3 placed = add3(add3(new_ankle, sliding), scale3(up, lift));
@@ -363,8 +382,9 @@ static void pelvis_demand(const phx_crowd_setup *setup, const phx_leg_setup *rig
     const float below = dot3(to_target, up);
     const phx_vec3 level = sub3(to_target, scale3(up, below));
     const float room = reach * reach - dot3(level, level);
-    *drop = (0.0f < room ? min1(below + sqrtf(max1(room, 0.0f)), 0.0f) : 0.0f) * (work->support * work->weight);
-    *rise = dot3(sub3(work->target, ankle), up) + (1.0f - work->support) * setup->max_pelvis_rise;
+    const float most = below + sqrtf(max1(room, 0.0f));
+    *drop = (0.0f < room ? min1(most, 0.0f) : 0.0f) * (work->support * work->weight);
+    *rise = min1(dot3(sub3(work->target, ankle), up), max1(most, 0.0f)) + (1.0f - work->support) * setup->max_pelvis_rise;
 }
 
 /* A joint's new local rotation, written back, and what it takes to repeat the correction without solving. */
