@@ -9,7 +9,11 @@
  * (sum w_j (|r_j|^2 I - r_j r_j^T) + (1e-5 L^2 + 0.2 min(|e|^2, L^2)) I) y = e, and joint j turns by w_j (r_j x y); hinges enter with
  * their axis alone, joints at a limit without the direction that is blocked. Free chains go distance, share, share, and again;
  * chains whose root is limited go distance, share, share, ...; a chain that starts within 2.5 % of its length begins with
- * share, which disturbs a warm pose least. The best pose seen is returned.
+ * share, which disturbs a warm pose least. The best pose seen is returned. Sweeps end early where nothing is gained by them: out
+ * of reach, or stalled.
+ * A chain that meets limits may be in a pose from which no small turn helps though another pose would reach: it is flagged STALLED, for
+ * that cannot be told from a target that no allowed pose reaches. `restarts` tries other poses first.
+ * Bones are taken as long as the animated joints are apart, to 21 significant bits, so that answers fed back do not creep.
  * PHX_CCD_PLAIN is the textbook's method (Wang and Chen 1991): every joint, from the tip's parent to the root, turns so
  * that the tip comes nearest to the target. It stalls on many targets; it is here for those who know its motion and want it. */
 #ifndef PHALANX_CCD_H

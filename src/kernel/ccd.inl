@@ -21,9 +21,10 @@ typedef struct ccd_lanes {
     lq4 *turn;                  /* of this sweep, in the world as it was before */
     lf *share;
     lv3 *blocked;               /* limited: unit axis of the part of the last turn that the limit took back, or zero */
+    lv3 *animated;              /* limited: the bone as animated */
 } ccd_lanes;
 
-enum { CCD_ROWS_A_BONE = 22, CCD_SHORT = 16 };
+enum { CCD_ROWS_A_BONE = 25, CCD_SHORT = 16 };
 
 static inline lv3 v3_zero(void) { return v3_splat(0.0f, 0.0f, 0.0f); }
 
@@ -88,9 +89,10 @@ static inline lq4 ccd_allowed_turn(ccd_lanes *c, uint32_t j, lq4 turn, lm lanes,
         turn = q4_select(over, (lq4){f_mul(turn.x, s), f_mul(turn.y, s), f_mul(turn.z, s), f_splat(setup->cap_cos)}, turn);
     }
     if (!limited) return turn;
-    c->blocked[j] = v3_select(lanes, v3_zero(), c->blocked[j]);
     const phx_limit_setup *limit = ccd_limit(c, j);
     if (limit->type == PHX_LIMIT_NONE) return turn;
+    const lm away = f_lt(v3_dot(c->blocked[j], v3(turn.x, turn.y, turn.z)), f_splat(-1e-4f));
+    c->blocked[j] = v3_select(m_and(lanes, away), v3_zero(), c->blocked[j]);
     const lq4 parent = ccd_parent(c, j), frame = c->frame[j];
     lm changed;
     const lq4 local = limit_local(limit, q4_mul(q4_conjugate(parent), q4_mul(turn, frame)), &changed);
@@ -195,91 +197,102 @@ static inline void ccd_distance_step(ccd_lanes *c, lm lanes, int mixed, const in
     ccd_keep_turn(c, 0, ccd_allowed_turn(c, 0, turn, lanes, limited), lanes, mixed);
 }
 
-/* is the hinge at an end of its range, and would the lever push it further? */
-static inline lm ccd_hinge_is_blocked(const ccd_lanes *c, uint32_t j, lf push) {
+/* +1 where a hinge is at the upper end of its range, -1 at the lower, else 0 */
+static inline lf ccd_hinge_end(const ccd_lanes *c, uint32_t j) {
     const phx_limit_setup *limit = ccd_limit(c, j);
-    if (limit->twist_free) return m_from_bits(0);
+    if (limit->twist_free) return f_splat(0.0f);
+    const lf one = f_splat(1.0f);
     const lq4 local = q4_mul(q4_conjugate(ccd_parent(c, j)), c->frame[j]);
     const lq4 d = q4_mul(q4_conjugate(q4_splat(limit->rest)), local);
     const lf p = v3_dot(v3(d.x, d.y, d.z), v3_splat3(limit->axis));
     const lf middle_cos = f_splat(limit->middle_cos), middle_sin = f_splat(limit->middle_sin);
     const lf cosine = f_add(f_mul(d.w, middle_cos), f_mul(p, middle_sin)), sine = f_sub(f_mul(p, middle_cos), f_mul(d.w, middle_sin));
-    return m_and(f_lt(f_abs(cosine), f_splat(limit->range_cos + 1e-5f)),
-                 f_lt(f_splat(0.0f), f_mul(push, f_mul(sine, f_copysign(f_splat(1.0f), cosine)))));
+    return f_keep(f_lt(f_abs(cosine), f_splat(limit->range_cos + 1e-5f)), f_copysign(one, f_mul(sine, f_copysign(one, cosine))));
 }
 
-/* how a joint enters the share step */
-typedef struct ccd_share_joint {
-    lv3 lever;  /* tip - joint */
-    lv3 axis;   /* limited: of a hinge; or unit blocked direction; or zero */
-    lv3 motion; /* limited: of the tip by a turn about axis */
-    lf weight;
-} ccd_share_joint;
+/* the symmetric matrix of the share step */
+typedef struct ccd_matrix {
+    lf xx, xy, xz, yy, yz, zz;
+} ccd_matrix;
 
-static inline ccd_share_joint ccd_share_joint_of(const ccd_lanes *c, uint32_t j, lv3 miss, const int limited) {
-    ccd_share_joint s;
-    s.lever = v3_sub(c->at[c->bones], c->at[j]);
-    s.weight = f_splat(c->setup->weight[c->setup->from + j]);
-    s.axis = s.motion = v3_zero();
-    if (!limited) return s;
-    const lv3 push = v3_cross(s.lever, miss);
-    if (ccd_is_hinge(c, j, limited)) {
-        s.axis = ccd_hinge_axis(c, j);
-        s.weight = f_select(ccd_hinge_is_blocked(c, j, v3_dot(s.axis, push)), f_splat(0.0f), s.weight);
-    } else {
-        s.axis = v3_select(f_lt(f_splat(0.0f), v3_dot(c->blocked[j], push)), c->blocked[j], s.axis);
-    }
-    s.motion = v3_cross(s.axis, s.lever);
-    return s;
+/* adds weight times m m^T */
+static inline void ccd_add_outer(ccd_matrix *a, lv3 m, lf weight) {
+    const lv3 k = v3_scale(m, weight);
+    a->xx = f_add(a->xx, f_mul(k.x, m.x)), a->xy = f_add(a->xy, f_mul(k.x, m.y)), a->xz = f_add(a->xz, f_mul(k.x, m.z));
+    a->yy = f_add(a->yy, f_mul(k.y, m.y)), a->yz = f_add(a->yz, f_mul(k.y, m.z)), a->zz = f_add(a->zz, f_mul(k.z, m.z));
 }
 
-/* Share step: all joints at once. */
-static inline void ccd_share_step(ccd_lanes *c, lm lanes, int mixed, const int limited) {
-    const lf zero = f_splat(0.0f), one = f_splat(1.0f), half_of = f_splat(0.5f);
-    const lv3 miss = v3_sub(c->goal, c->at[c->bones]);
-    lf xx = zero, xy = zero, xz = zero, yy = zero, yz = zero, zz = zero;
+/* (matrix + damping)^-1 v, by adjugate over determinant */
+static inline lv3 ccd_solve_share(const ccd_matrix *a, lf damping, lv3 v) {
+    const lf xx = f_add(a->xx, damping), yy = f_add(a->yy, damping), zz = f_add(a->zz, damping), xy = a->xy, xz = a->xz, yz = a->yz;
+    const lf ax = f_sub(f_mul(yy, zz), f_mul(yz, yz)), ay = f_sub(f_mul(xz, yz), f_mul(xy, zz)), az = f_sub(f_mul(xy, yz), f_mul(xz, yy));
+    const lf by = f_sub(f_mul(xx, zz), f_mul(xz, xz)), bz = f_sub(f_mul(xy, xz), f_mul(xx, yz)), cz = f_sub(f_mul(xx, yy), f_mul(xy, xy));
+    const lf determinant = f_add(f_add(f_mul(xx, ax), f_mul(xy, ay)), f_mul(xz, az));
+    const lf inverse = f_div(f_splat(1.0f), f_max(determinant, f_splat(1e-20f)));
+    return v3_scale(v3(v3_dot(v3(ax, ay, az), v), v3_dot(v3(ay, by, bz), v), v3_dot(v3(az, bz, cz), v)), inverse);
+}
+
+/* Share step: all joints at once, in every lane. What limits take away is left out of the sum: first what the miss itself would push
+ * further, then what the first answer would. Until it holds the turns, the row of turns keeps for limited joints the axis of a hinge or
+ * the blocked direction, and in w which way is blocked: the end of a hinge's range, 1 for a blocked direction, HELD where it counts. */
+static inline void ccd_share_step(ccd_lanes *c, lm lanes, const int limited) {
+    const lf zero = f_splat(0.0f), one = f_splat(1.0f), half_of = f_splat(0.5f), HELD = f_splat(2.0f);
+    const float *weights = c->setup->weight + c->setup->from;
+    const lv3 tip = c->at[c->bones], miss = v3_sub(c->goal, tip);
+    ccd_matrix sum = {zero, zero, zero, zero, zero, zero};
     for (uint32_t j = 0; j < c->bones; ++j) {
-        const ccd_share_joint s = ccd_share_joint_of(c, j, miss, limited);
-        const lv3 r = s.lever, m = s.motion;
+        const lv3 r = v3_sub(tip, c->at[j]);
+        const lf weight = f_splat(weights[j]);
         if (ccd_is_hinge(c, j, limited)) {
-            const lv3 k = v3_scale(m, s.weight);
-            xx = f_add(xx, f_mul(k.x, m.x)), xy = f_add(xy, f_mul(k.x, m.y)), xz = f_add(xz, f_mul(k.x, m.z));
-            yy = f_add(yy, f_mul(k.y, m.y)), yz = f_add(yz, f_mul(k.y, m.z)), zz = f_add(zz, f_mul(k.z, m.z));
-        } else {
-            const lv3 k = v3_scale(r, s.weight);
-            const lf x2 = f_mul(k.x, r.x), y2 = f_mul(k.y, r.y), z2 = f_mul(k.z, r.z);
-            xx = f_add(xx, f_add(y2, z2)), yy = f_add(yy, f_add(x2, z2)), zz = f_add(zz, f_add(x2, y2));
-            xy = f_sub(xy, f_mul(k.x, r.y)), xz = f_sub(xz, f_mul(k.x, r.z)), yz = f_sub(yz, f_mul(k.y, r.z));
-            if (limited) {
-                const lv3 l = v3_scale(m, s.weight);
-                xx = f_sub(xx, f_mul(l.x, m.x)), xy = f_sub(xy, f_mul(l.x, m.y)), xz = f_sub(xz, f_mul(l.x, m.z));
-                yy = f_sub(yy, f_mul(l.y, m.y)), yz = f_sub(yz, f_mul(l.y, m.z)), zz = f_sub(zz, f_mul(l.z, m.z));
-            }
+            const lv3 axis = ccd_hinge_axis(c, j);
+            const lf end = ccd_hinge_end(c, j);
+            const lm held = f_lt(zero, f_mul(v3_dot(axis, v3_cross(r, miss)), end));
+            c->turn[j] = (lq4){axis.x, axis.y, axis.z, f_select(held, HELD, end)};
+            ccd_add_outer(&sum, v3_cross(axis, r), f_select(held, zero, weight));
+            continue;
         }
+        const lv3 k = v3_scale(r, weight);
+        const lf x2 = f_mul(k.x, r.x), y2 = f_mul(k.y, r.y), z2 = f_mul(k.z, r.z);
+        sum.xx = f_add(sum.xx, f_add(y2, z2)), sum.yy = f_add(sum.yy, f_add(x2, z2)), sum.zz = f_add(sum.zz, f_add(x2, y2));
+        sum.xy = f_sub(sum.xy, f_mul(k.x, r.y)), sum.xz = f_sub(sum.xz, f_mul(k.x, r.z)), sum.yz = f_sub(sum.yz, f_mul(k.y, r.z));
+        if (!limited) continue;
+        const lv3 axis = c->blocked[j];
+        const lm held = f_lt(zero, v3_dot(axis, v3_cross(r, miss)));
+        c->turn[j] = (lq4){axis.x, axis.y, axis.z, f_select(held, HELD, one)};
+        if (m_any(held)) ccd_add_outer(&sum, v3_cross(axis, r), f_keep(held, f_splat(-weights[j])));
     }
     const lf length_squared = f_mul(c->length, c->length);
     const lf damping = f_add(f_mul(length_squared, f_splat(1e-5f)), f_mul(f_min(v3_dot(miss, miss), length_squared), f_splat(0.2f)));
-    xx = f_add(xx, damping), yy = f_add(yy, damping), zz = f_add(zz, damping);
-    /* adjugate over determinant */
-    const lf ax = f_sub(f_mul(yy, zz), f_mul(yz, yz)), ay = f_sub(f_mul(xz, yz), f_mul(xy, zz)), az = f_sub(f_mul(xy, yz), f_mul(xz, yy));
-    const lf by = f_sub(f_mul(xx, zz), f_mul(xz, xz)), bz = f_sub(f_mul(xy, xz), f_mul(xx, yz)), cz = f_sub(f_mul(xx, yy), f_mul(xy, xy));
-    const lf inverse = f_div(one, f_max(f_add(f_add(f_mul(xx, ax), f_mul(xy, ay)), f_mul(xz, az)), f_splat(1e-20f)));
-    const lv3 y = v3_scale(v3(v3_dot(v3(ax, ay, az), miss), v3_dot(v3(ay, by, bz), miss), v3_dot(v3(az, bz, cz), miss)), inverse);
+    lv3 y = ccd_solve_share(&sum, damping, miss);
+    if (limited) {
+        lm more = m_from_bits(0);
+        for (uint32_t j = 0; j < c->bones; ++j) {
+            const lv3 motion = v3_cross(v3(c->turn[j].x, c->turn[j].y, c->turn[j].z), v3_sub(tip, c->at[j]));
+            const lf way = c->turn[j].w;
+            const lm pushed = m_andnot(f_lt(zero, f_mul(v3_dot(motion, y), way)), f_eq(way, HELD));
+            if (!m_any(pushed)) continue;
+            more = m_or(more, pushed);
+            c->turn[j].w = f_select(pushed, HELD, way);
+            ccd_add_outer(&sum, motion, f_keep(pushed, f_splat(-weights[j])));
+        }
+        if (m_any(more)) y = v3_select(more, ccd_solve_share(&sum, damping, miss), y);
+    }
     for (uint32_t j = 0; j < c->bones; ++j) {
-        const ccd_share_joint s = ccd_share_joint_of(c, j, miss, limited);
+        const lv3 r = v3_sub(tip, c->at[j]);
+        const lf half_weight = f_mul(f_splat(weights[j]), half_of);
+        const lv3 axis = limited ? v3(c->turn[j].x, c->turn[j].y, c->turn[j].z) : v3_zero();
+        const lm held = limited ? f_eq(c->turn[j].w, HELD) : m_from_bits(0);
         lv3 half;
-        const lf half_weight = f_mul(s.weight, half_of);
         if (ccd_is_hinge(c, j, limited)) {
-            half = v3_scale(s.axis, f_mul(v3_dot(s.motion, y), half_weight));
+            half = v3_scale(axis, f_select(held, zero, f_mul(v3_dot(v3_cross(axis, r), y), half_weight)));
         } else {
-            half = v3_scale(v3_cross(s.lever, y), half_weight);
-            if (limited) half = v3_sub(half, v3_scale(s.axis, v3_dot(s.axis, half)));
+            half = v3_scale(v3_cross(r, y), half_weight);
+            if (limited && m_any(held)) half = v3_select(held, v3_sub(half, v3_scale(axis, v3_dot(axis, half))), half);
         }
         const lf squared = v3_dot(half, half);
         const lm wide = f_lt(f_splat(0.25f), squared);
-        if (m_any(m_and(wide, lanes))) half = v3_select(wide, v3_scale(half, f_div(half_of, f_sqrt(squared))), half);
-        const lq4 turn = q4_normalize((lq4){half.x, half.y, half.z, one});
-        ccd_keep_turn(c, j, ccd_allowed_turn(c, j, turn, lanes, limited), lanes, mixed);
+        if (m_any(wide)) half = v3_select(wide, v3_scale(half, f_div(half_of, f_sqrt(squared))), half);
+        c->turn[j] = ccd_allowed_turn(c, j, q4_normalize((lq4){half.x, half.y, half.z, one}), lanes, limited);
     }
 }
 
@@ -436,8 +449,8 @@ static inline li ccd_sweeps(ccd_lanes *c, lm ok, li budget, int fresh, int may_r
         } else {
             const lm distance = m_and(active, i_eq(phase, i_splat(0))), share = m_andnot(active, distance);
             const int mixed = m_any(distance) && m_any(share);
+            if (m_any(share)) ccd_share_step(c, share, limited);
             if (m_any(distance)) ccd_distance_step(c, distance, mixed, limited);
-            if (m_any(share)) ccd_share_step(c, share, mixed, limited);
         }
         ccd_apply_turns(c, active, fresh, limited), fresh = 0;
         used = i_select(active, i_add(used, one), used);
@@ -499,6 +512,7 @@ static inline void ccd_take_start(ccd_lanes *c, const phx_rows3 *start, const ph
         }
         if (limited) {
             const lq4 animated = q4_normalize(q4_load(rotation + j, lane));
+            c->animated[j] = bone;
             c->bone[j] = q4_rotate(q4_conjugate(animated), bone);
             frame = q4_mul(frame, animated);
             lm changed;
@@ -535,7 +549,8 @@ static inline void ccd_group(const phx_ccd_setup *setup, const phx_chain_blocks 
     c.best = (lq4 *)rows, rows += 4 * bones;
     c.turn = (lq4 *)rows, rows += 4 * bones;
     c.share = rows, rows += bones;
-    c.blocked = (lv3 *)rows;
+    c.blocked = (lv3 *)rows, rows += 3 * bones;
+    c.animated = (lv3 *)rows;
 
     /* what the chain is made of, and whether it is sound */
     lm ok = f_eq(weight, weight);
@@ -543,13 +558,14 @@ static inline void ccd_group(const phx_ccd_setup *setup, const phx_chain_blocks 
     for (uint32_t j = 0; j < bones; ++j) {
         lv3 bone = v3_sub(v3_load(position + from + j + 1, lane), v3_load(position + from + j, lane));
         lf length = v3_length(bone);
-        if (blocks->length) {
-            const lf wanted = f_load(blocks->length[block * (joints - 1) + from + j].v + lane);
-            const lm nothing = f_le(length, least_divisor);
-            ok = m_and(ok, f_le(zero, wanted));
-            bone = v3_select(nothing, v3_zero(), v3_scale(bone, f_div(wanted, f_max(length, least_divisor))));
-            length = f_select(nothing, zero, wanted);
-        }
+        /* 21 significant bits, so that lengths measured from rounded joints come out the same frame after frame */
+        lf wanted = i_as_f(i_and(i_add(i_bits_of(length), i_splat(4)), i_splat(-8)));
+        if (blocks->length) wanted = f_load(blocks->length[block * (joints - 1) + from + j].v + lane);
+        const lm nothing = f_le(length, least_divisor);
+        ok = m_and(ok, f_le(zero, wanted));
+        bone = v3_scale(bone, f_div(wanted, f_max(length, least_divisor)));
+        length = wanted;
+        if (m_any(nothing)) bone = v3_select(nothing, v3_zero(), bone), length = f_select(nothing, zero, length);
         c.bone[j] = bone, c.share[j] = length;
         total = f_add(total, length);
         longest = f_max(length, longest);
@@ -659,16 +675,16 @@ static inline void ccd_group(const phx_ccd_setup *setup, const phx_chain_blocks 
     if (start || blocks->length) moved = m_not(m_from_bits(0));
     moved = m_and(m_and(moved, any_weight), ok);
     lm tip_turns = m_from_bits(0);
-    const int corrected = blocks->correction || m_any(partial);
-    lq4 *correction = c.turn; /* free by now */
-    lq4 tip_correction = q4_identity();
-    if (corrected || limited) {
+    const lq4 above = c.frame[bones - 1];
+    if (limited) { /* one turn from the animated bone: twice turned ones would shrink over many frames */
         for (uint32_t j = 0; j < bones; ++j) {
-            correction[j] = c.frame[j];
-            if (!limited) continue;
-            correction[j] = q4_normalize(q4_mul(c.frame[j], q4_conjugate(q4_normalize(q4_load(rotation + from + j, lane)))));
+            c.frame[j] = q4_normalize(q4_mul(c.frame[j], q4_conjugate(q4_normalize(q4_load(rotation + from + j, lane)))));
+            c.bone[j] = c.animated[j];
         }
-        tip_correction = correction[bones - 1];
+        ccd_place_joints(&c);
+    }
+    lq4 tip_correction = c.frame[bones - 1];
+    if (blocks->correction || limited) {
         if (blocks->target_rotation) {
             const lq4 wanted = q4_load(blocks->target_rotation + block, lane);
             tip_turns = ccd_is_rotation(wanted);
@@ -676,7 +692,7 @@ static inline void ccd_group(const phx_ccd_setup *setup, const phx_chain_blocks 
             tip_correction = q4_select(tip_turns, turn, tip_correction);
         }
         if (limited) {
-            const lq4 animated = q4_normalize(q4_load(rotation + tip, lane)), above = c.frame[bones - 1];
+            const lq4 animated = q4_normalize(q4_load(rotation + tip, lane));
             lm changed;
             const lq4 local = q4_mul(q4_conjugate(above), q4_mul(tip_correction, animated));
             const lq4 within = limit_local(&setup->chain.limits[tip], local, &changed);
@@ -694,10 +710,7 @@ static inline void ccd_group(const phx_ccd_setup *setup, const phx_chain_blocks 
         grown = f_select(partial, f_add(one, f_mul(f_sub(stretch, one), share)), stretch);
         const lf ratio = f_div(f_add(one, f_mul(f_sub(stretch, one), share)), stretch);
         for (uint32_t j = 0; j < bones; ++j) {
-            correction[j] = q4_select(partial, q4_fraction(correction[j], share), correction[j]);
-            lq4 frame = correction[j];
-            if (limited) frame = q4_mul(frame, q4_normalize(q4_load(rotation + from + j, lane)));
-            c.frame[j] = q4_select(partial, frame, c.frame[j]);
+            c.frame[j] = q4_select(partial, q4_fraction(c.frame[j], share), c.frame[j]);
             c.bone[j] = v3_select(partial, v3_scale(c.bone[j], ratio), c.bone[j]);
         }
         tip_correction = q4_select(partial, q4_fraction(tip_correction, share), tip_correction);
@@ -712,7 +725,7 @@ static inline void ccd_group(const phx_ccd_setup *setup, const phx_chain_blocks 
     if (blocks->correction) {
         phx_rows4 *out = blocks->correction + block * joints;
         for (uint32_t j = 0; j < from; ++j) q4_store(out + j, lane, q4_identity());
-        for (uint32_t j = 0; j < bones; ++j) q4_store(out + from + j, lane, q4_select(moved, correction[j], q4_identity()));
+        for (uint32_t j = 0; j < bones; ++j) q4_store(out + from + j, lane, q4_select(moved, c.frame[j], q4_identity()));
         q4_store(out + tip, lane, q4_select(m_and(m_or(moved, tip_turns), ok), tip_correction, q4_identity()));
     }
 

@@ -16,6 +16,7 @@ typedef struct ccd_chain {
     phx_vec3 pole, previous, rest_bend;
     phx_quat parent;
     phx_vec3 bone[PHX_CHAIN_MAX_BONES];    /* in the joint's own frame */
+    phx_vec3 animated[PHX_CHAIN_MAX_BONES]; /* limited: the bone as animated */
     phx_vec3 at[PHX_CHAIN_MAX_JOINTS];
     phx_quat frame[PHX_CHAIN_MAX_BONES];   /* rotation of a joint: of the world where limited, else since the animation */
     phx_quat best[PHX_CHAIN_MAX_BONES];
@@ -90,8 +91,8 @@ static phx_quat allowed_turn(ccd_chain *c, uint32_t j, phx_quat turn) {
     }
     if (!c->limited) return turn;
     const phx_limit_setup *limit = &setup->chain.limits[setup->from + j];
-    c->blocked[j] = zero;
     if (limit->type == PHX_LIMIT_NONE) return turn;
+    if (dot3(c->blocked[j], vec3(turn.x, turn.y, turn.z)) < -1e-4f) c->blocked[j] = zero; /* away from the limit */
     const phx_quat parent = parent_frame(c, j), frame = c->frame[j];
     int changed;
     const phx_quat local = phx_reference_limit_local(limit, mul4(conjugate4(parent), mul4(turn, frame)), &changed);
@@ -182,81 +183,86 @@ static void distance_step(ccd_chain *c) {
     c->turn[0] = allowed_turn(c, 0, turn);
 }
 
-/* is the hinge at an end of its range, and would the lever push it further? */
-static int hinge_is_blocked(const ccd_chain *c, uint32_t j, float push) {
+/* +1 where a hinge is at the upper end of its range, -1 at the lower, else 0 */
+static float hinge_end(const ccd_chain *c, uint32_t j) {
     const phx_limit_setup *limit = &c->setup->chain.limits[c->setup->from + j];
-    if (limit->twist_free) return 0;
+    if (limit->twist_free) return 0.0f;
     const phx_quat local = mul4(conjugate4(parent_frame(c, j)), c->frame[j]);
     const phx_quat d = mul4(conjugate4(limit->rest), local);
     const float p = dot3(vec3(d.x, d.y, d.z), limit->axis);
     const float cosine = d.w * limit->middle_cos + p * limit->middle_sin, sine = p * limit->middle_cos - d.w * limit->middle_sin;
-    return fabsf(cosine) < limit->range_cos + 1e-5f && 0.0f < push * (sine * copysignf(1.0f, cosine));
+    return fabsf(cosine) < limit->range_cos + 1e-5f ? copysignf(1.0f, sine * copysignf(1.0f, cosine)) : 0.0f;
 }
 
-/* how a joint enters the share step */
-typedef struct share_joint {
-    phx_vec3 lever;  /* tip - joint */
-    phx_vec3 axis;   /* of a hinge; or unit blocked direction; or zero */
-    phx_vec3 motion; /* of the tip by a turn about axis */
-    float weight;
-} share_joint;
+/* the symmetric matrix of the share step */
+typedef struct share_matrix {
+    float xx, xy, xz, yy, yz, zz;
+} share_matrix;
 
-static share_joint share_joint_of(const ccd_chain *c, uint32_t j, phx_vec3 miss) {
-    share_joint s;
-    s.lever = sub3(c->at[c->bones], c->at[j]);
-    s.weight = c->setup->weight[c->setup->from + j];
-    s.axis = zero;
-    const phx_vec3 push = cross3(s.lever, miss);
-    if (is_hinge(c, j)) {
-        s.axis = hinge_axis(c, j);
-        if (hinge_is_blocked(c, j, dot3(s.axis, push))) s.weight = 0.0f;
-    } else if (c->limited && 0.0f < dot3(c->blocked[j], push)) {
-        s.axis = c->blocked[j];
-    }
-    s.motion = cross3(s.axis, s.lever);
-    return s;
+/* adds weight times m m^T */
+static void add_outer(share_matrix *a, phx_vec3 m, float weight) {
+    const phx_vec3 k = scale3(m, weight);
+    a->xx = a->xx + k.x * m.x, a->xy = a->xy + k.x * m.y, a->xz = a->xz + k.x * m.z;
+    a->yy = a->yy + k.y * m.y, a->yz = a->yz + k.y * m.z, a->zz = a->zz + k.z * m.z;
 }
 
-/* Share step: all joints at once. */
-static void share_step(ccd_chain *c) {
-    const phx_vec3 miss = sub3(c->goal, c->at[c->bones]);
-    float xx = 0.0f, xy = 0.0f, xz = 0.0f, yy = 0.0f, yz = 0.0f, zz = 0.0f;
-    for (uint32_t j = 0; j < c->bones; ++j) {
-        const share_joint s = share_joint_of(c, j, miss);
-        const phx_vec3 r = s.lever, m = s.motion;
-        if (is_hinge(c, j)) {
-            const phx_vec3 k = scale3(m, s.weight);
-            xx = xx + k.x * m.x, xy = xy + k.x * m.y, xz = xz + k.x * m.z;
-            yy = yy + k.y * m.y, yz = yz + k.y * m.z, zz = zz + k.z * m.z;
-        } else {
-            const phx_vec3 k = scale3(r, s.weight);
-            const float x2 = k.x * r.x, y2 = k.y * r.y, z2 = k.z * r.z;
-            xx = xx + (y2 + z2), yy = yy + (x2 + z2), zz = zz + (x2 + y2);
-            xy = xy - k.x * r.y, xz = xz - k.x * r.z, yz = yz - k.y * r.z;
-            if (c->limited) {
-                const phx_vec3 l = scale3(m, s.weight);
-                xx = xx - l.x * m.x, xy = xy - l.x * m.y, xz = xz - l.x * m.z;
-                yy = yy - l.y * m.y, yz = yz - l.y * m.z, zz = zz - l.z * m.z;
-            }
-        }
-    }
-    const float length_squared = c->length * c->length;
-    const float damping = length_squared * 1e-5f + min1(dot3(miss, miss), length_squared) * 0.2f;
-    xx = xx + damping, yy = yy + damping, zz = zz + damping;
-    /* adjugate over determinant */
+/* (matrix + damping)^-1 v, by adjugate over determinant */
+static phx_vec3 solve_share(const share_matrix *a, float damping, phx_vec3 v) {
+    const float xx = a->xx + damping, yy = a->yy + damping, zz = a->zz + damping, xy = a->xy, xz = a->xz, yz = a->yz;
     const float ax = yy * zz - yz * yz, ay = xz * yz - xy * zz, az = xy * yz - xz * yy;
     const float by = xx * zz - xz * xz, bz = xy * xz - xx * yz, cz = xx * yy - xy * xy;
     const float inverse = 1.0f / max1((xx * ax + xy * ay) + xz * az, 1e-20f);
-    const phx_vec3 y = scale3(vec3(dot3(vec3(ax, ay, az), miss), dot3(vec3(ay, by, bz), miss), dot3(vec3(az, bz, cz), miss)), inverse);
+    return scale3(vec3(dot3(vec3(ax, ay, az), v), dot3(vec3(ay, by, bz), v), dot3(vec3(az, bz, cz), v)), inverse);
+}
+
+/* Share step: all joints at once. What limits take away is left out of the sum: first what the miss itself would push further, then
+ * what the first answer would. */
+static void share_step(ccd_chain *c) {
+    const float *weights = c->setup->weight + c->setup->from;
+    const phx_vec3 tip = c->at[c->bones], miss = sub3(c->goal, tip);
+    phx_vec3 axis[PHX_CHAIN_MAX_BONES]; /* of a hinge, or unit blocked direction */
+    float way[PHX_CHAIN_MAX_BONES];     /* that is blocked: the end of a hinge's range, 1 for a blocked direction */
+    int held[PHX_CHAIN_MAX_BONES];      /* and it counts */
+    share_matrix sum = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
     for (uint32_t j = 0; j < c->bones; ++j) {
-        const share_joint s = share_joint_of(c, j, miss);
-        phx_vec3 half;
-        const float half_weight = s.weight * 0.5f;
+        const phx_vec3 r = sub3(tip, c->at[j]);
         if (is_hinge(c, j)) {
-            half = scale3(s.axis, dot3(s.motion, y) * half_weight);
+            axis[j] = hinge_axis(c, j), way[j] = hinge_end(c, j);
+            held[j] = 0.0f < dot3(axis[j], cross3(r, miss)) * way[j];
+            if (!held[j]) add_outer(&sum, cross3(axis[j], r), weights[j]);
+            continue;
+        }
+        const phx_vec3 k = scale3(r, weights[j]);
+        const float x2 = k.x * r.x, y2 = k.y * r.y, z2 = k.z * r.z;
+        sum.xx = sum.xx + (y2 + z2), sum.yy = sum.yy + (x2 + z2), sum.zz = sum.zz + (x2 + y2);
+        sum.xy = sum.xy - k.x * r.y, sum.xz = sum.xz - k.x * r.z, sum.yz = sum.yz - k.y * r.z;
+        if (!c->limited) continue;
+        axis[j] = c->blocked[j], way[j] = 1.0f;
+        held[j] = 0.0f < dot3(axis[j], cross3(r, miss));
+        if (held[j]) add_outer(&sum, cross3(axis[j], r), -weights[j]);
+    }
+    const float length_squared = c->length * c->length;
+    const float damping = length_squared * 1e-5f + min1(dot3(miss, miss), length_squared) * 0.2f;
+    phx_vec3 y = solve_share(&sum, damping, miss);
+    if (c->limited) {
+        int more = 0;
+        for (uint32_t j = 0; j < c->bones; ++j) {
+            const phx_vec3 motion = cross3(axis[j], sub3(tip, c->at[j]));
+            if (held[j] || !(0.0f < dot3(motion, y) * way[j])) continue;
+            held[j] = 1, more = 1;
+            add_outer(&sum, motion, -weights[j]);
+        }
+        if (more) y = solve_share(&sum, damping, miss);
+    }
+    for (uint32_t j = 0; j < c->bones; ++j) {
+        const phx_vec3 r = sub3(tip, c->at[j]);
+        const float half_weight = weights[j] * 0.5f;
+        phx_vec3 half;
+        if (is_hinge(c, j)) {
+            half = scale3(axis[j], held[j] ? 0.0f : dot3(cross3(axis[j], r), y) * half_weight);
         } else {
-            half = scale3(cross3(s.lever, y), half_weight);
-            if (c->limited) half = sub3(half, scale3(s.axis, dot3(s.axis, half)));
+            half = scale3(cross3(r, y), half_weight);
+            if (c->limited && held[j]) half = sub3(half, scale3(axis[j], dot3(axis[j], half)));
         }
         const float squared = dot3(half, half);
         if (0.25f < squared) half = scale3(half, 0.5f / sqrtf(squared));
@@ -423,6 +429,14 @@ static int is_rotation(phx_quat a) {
     const float squared = dot4(a, a);
     return 0.25f < squared && squared < 4.0f;
 }
+/* to 21 significant bits, so that lengths measured from rounded joints come out the same frame after frame */
+static float settled_length(float a) {
+    uint32_t bits;
+    memcpy(&bits, &a, sizeof bits);
+    bits = (bits + 4u) & 0xFFFFFFF8u;
+    memcpy(&a, &bits, sizeof a);
+    return a;
+}
 static float power_of_two_of(float a) {
     uint32_t bits;
     memcpy(&bits, &a, sizeof bits);
@@ -449,6 +463,7 @@ static void take_start(ccd_chain *c, const phx_reference_chain *in) {
         }
         if (c->limited) {
             const phx_quat animated = normalize4(in->rotation[from + j]);
+            c->animated[j] = bone;
             c->bone[j] = rotate3(conjugate4(animated), bone);
             frame = mul4(frame, animated);
             int changed;
@@ -486,12 +501,10 @@ static void solve_chain(const void *call, phx_reference_chain *chain) {
     for (uint32_t j = 0; j < bones; ++j) {
         phx_vec3 bone = sub3(chain->position[from + j + 1], chain->position[from + j]);
         float bone_length = length3(bone);
-        if (chain->has_length) {
-            const float wanted = chain->length[from + j];
-            sound &= 0.0f <= wanted;
-            bone = bone_length <= 1e-30f ? zero : scale3(bone, wanted / max1(bone_length, 1e-30f));
-            bone_length = bone_length <= 1e-30f ? 0.0f : wanted;
-        }
+        const float wanted = chain->has_length ? chain->length[from + j] : settled_length(bone_length);
+        sound &= 0.0f <= wanted;
+        bone = bone_length <= 1e-30f ? zero : scale3(bone, wanted / max1(bone_length, 1e-30f));
+        bone_length = bone_length <= 1e-30f ? 0.0f : wanted;
         c.bone[j] = bone, length[j] = bone_length;
         total = total + bone_length;
         longest = max1(bone_length, longest);
@@ -577,20 +590,25 @@ static void solve_chain(const void *call, phx_reference_chain *chain) {
     /* corrections, the tip's own among them */
     const uint32_t tip = joints - 1;
     const int moved = 0.0f < chain->weight && (used > 0 || turned || c.hit || chain->has_start || chain->has_length || 1.0f < stretch);
+    const phx_quat above = c.frame[bones - 1];
     for (uint32_t j = 0; j < bones; ++j) {
+        if (c.limited) { /* one turn from the animated bone: twice turned ones would shrink over many frames */
+            c.frame[j] = normalize4(mul4(c.frame[j], conjugate4(normalize4(chain->rotation[from + j]))));
+            c.bone[j] = c.animated[j];
+        }
         chain->correction[from + j] = c.frame[j];
-        if (c.limited) chain->correction[from + j] = normalize4(mul4(c.frame[j], conjugate4(normalize4(chain->rotation[from + j]))));
     }
+    if (c.limited) place_joints(&c);
     chain->correction[tip] = chain->correction[tip - 1];
     int tip_turns = chain->has_target_rotation && is_rotation(chain->target_rotation);
     if (tip_turns) chain->correction[tip] = normalize4(mul4(chain->target_rotation, conjugate4(chain->rotation[tip])));
     if (c.limited) {
-        const phx_quat animated = normalize4(chain->rotation[tip]), parent = c.frame[bones - 1];
+        const phx_quat animated = normalize4(chain->rotation[tip]);
         int changed;
-        const phx_quat local = mul4(conjugate4(parent), mul4(chain->correction[tip], animated));
+        const phx_quat local = mul4(conjugate4(above), mul4(chain->correction[tip], animated));
         const phx_quat limited = phx_reference_limit_local(&setup->chain.limits[tip], local, &changed);
         if (changed) {
-            chain->correction[tip] = normalize4(mul4(mul4(parent, limited), conjugate4(animated)));
+            chain->correction[tip] = normalize4(mul4(mul4(above, limited), conjugate4(animated)));
             flags |= PHX_FLAG_LIMIT, tip_turns = 1;
         }
     }
@@ -602,7 +620,6 @@ static void solve_chain(const void *call, phx_reference_chain *chain) {
         for (uint32_t j = from; j < joints; ++j) chain->correction[j] = fraction4(chain->correction[j], weight);
         for (uint32_t j = 0; j < bones; ++j) {
             c.frame[j] = chain->correction[from + j];
-            if (c.limited) c.frame[j] = mul4(c.frame[j], normalize4(chain->rotation[from + j]));
             c.bone[j] = scale3(c.bone[j], grown);
         }
         place_joints(&c);
