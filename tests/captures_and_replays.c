@@ -105,7 +105,7 @@ static captured capture_walk(const phx_backend *backend, const variant *v) {
                 cast_bodies(rays, 0.002f * (float)f);
             else
                 cast(rays, ground_hills, NULL);
-            if (last) assert_int_equal(phx_capture_hits(crowd, &frame, tile, out.bytes), PHX_OK);
+            if (last) assert_int_equal(phx_capture_tile(crowd, &frame, tile, out.bytes), PHX_OK);
             assert_int_equal(phx_crowd_solve(crowd, &frame, tile), PHX_OK);
         }
         if (last) {
@@ -276,11 +276,11 @@ static void calls_out_of_order_are_refused(void **state) {
     assert_int_equal(phx_capture_begin(crowd, &frame, 1, 2, bytes, size - 1, &report), PHX_ERROR_COUNT);
     assert_int_equal(phx_capture_begin(crowd, &frame, 1, 2, NULL, size, &report), PHX_ERROR_NULL);
     assert_int_equal(phx_capture_begin(crowd, &frame, 2, 2, bytes, size, &report), PHX_ERROR_COUNT);
-    assert_int_equal(phx_capture_hits(crowd, &frame, 0, bytes), PHX_ERROR_STATE);
+    assert_int_equal(phx_capture_tile(crowd, &frame, 0, bytes), PHX_ERROR_STATE);
     assert_int_equal(phx_capture_end(crowd, &frame, bytes, &report), PHX_ERROR_STATE);
     assert_int_equal(phx_capture_begin(crowd, &frame, 1, 2, bytes, size, &report), PHX_OK);
     assert_int_equal(phx_capture_end(crowd, &frame, bytes, &report), PHX_ERROR_STATE);
-    assert_non_null(strstr(report.text, "hits of character 1"));
+    assert_non_null(strstr(report.text, "character 1 is missing"));
     assert_null(phx_replay_open(bytes, size, NULL, &report));
     assert_non_null(strstr(report.text, "not finished"));
     assert_null(phx_replay_open(NULL, 0, NULL, &report));

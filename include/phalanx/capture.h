@@ -3,8 +3,8 @@
  * whether the answer was the same bits.
  *
  *     size_t size = phx_capture_size(crowd, &frame, 120, 3);                   // characters 120, 121, 122
- *     phx_capture_begin(crowd, &frame, 120, 3, buffer, size, &report);         // before the frame is prepared
- *     for each tile:  prepare, cast,  phx_capture_hits(crowd, &frame, tile, buffer);  solve
+ *     phx_capture_begin(crowd, &frame, 120, 3, buffer, size, &report);         // before the frame's first solve
+ *     for each tile:  prepare, cast,  phx_capture_tile(crowd, &frame, tile, buffer);  solve
  *     phx_capture_end(crowd, &frame, buffer, &report);                         // after it was solved; buffer is the file
  *
  *     phx_replay *replay = phx_replay_open(bytes, size, backend, &report);
@@ -23,16 +23,16 @@ PHX_EXTERN_C_BEGIN
 /* Bytes that characters [first, first + count) of this frame take; 0 where the frame is invalid or the range is not in it. */
 PHX_API size_t phx_capture_size(const phx_crowd *crowd, const phx_crowd_frame *frame, uint32_t first, uint32_t count);
 
-/* Definition, state, poses and everything else that goes into the frame. Before the frame's first prepare. size: at least
- * phx_capture_size bytes at buffer, any alignment. */
+/* The definition, the bodies, and room for the rest. Before the frame's first solve. size: at least phx_capture_size bytes at buffer,
+ * any alignment. */
 PHX_API phx_status phx_capture_begin(const phx_crowd *crowd, const phx_crowd_frame *frame, uint32_t first, uint32_t count, void *buffer,
                                      size_t size, phx_report *report);
 
-/* A tile's rays and hits: after they were cast, before the tile is solved. Tiles of which nothing is captured are passed over. Threads may
- * do this for different tiles at once. */
-PHX_API phx_status phx_capture_hits(const phx_crowd *crowd, const phx_crowd_frame *frame, uint32_t tile, void *buffer);
+/* All that solving a tile will consume: state, poses, roots, flags, rays and hits. After its rays were cast, before it is solved.
+ * Tiles of which nothing is captured are passed over. Threads may do this for different tiles at once. */
+PHX_API phx_status phx_capture_tile(const phx_crowd *crowd, const phx_crowd_frame *frame, uint32_t tile, void *buffer);
 
-/* Corrected poses and state, and the checksum: after all tiles were solved. PHX_ERROR_STATE where a tile's hits are missing. */
+/* Corrected poses and state, and the checksum: after all tiles were solved. PHX_ERROR_STATE where a tile is missing. */
 PHX_API phx_status phx_capture_end(const phx_crowd *crowd, const phx_crowd_frame *frame, void *buffer, phx_report *report);
 
 typedef struct phx_replay phx_replay;

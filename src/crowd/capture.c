@@ -124,7 +124,7 @@ static layout layout_of(uint32_t params, uint32_t joints, uint32_t legs, uint32_
     l.inputs_at = l.state_words;
     l.pose_at = l.inputs_at + 3 + 4 + 1 + 1 + legs;
     l.hits_at = l.pose_at + (uint64_t)joints * POSE_WORDS;
-    l.after_at = l.hits_at + 1 + (uint64_t)legs * 2 * HIT_WORDS; /* the first word: 1 = hits were written */
+    l.after_at = l.hits_at + 1 + (uint64_t)legs * 2 * HIT_WORDS; /* the first word: 1 = all before is written */
     l.solved_at = l.after_at + l.state_words;
     l.record = l.solved_at + (uint64_t)joints * SOLVED_WORDS;
     l.size = l.records_at + l.record * characters;
@@ -233,30 +233,28 @@ phx_status phx_capture_begin(const phx_crowd *crowd, const phx_crowd_frame *fram
         put_word(&c, crowd->setup.plan.parents[slot]), put_word(&c, crowd->setup.plan.joints[slot]);
     for (uint32_t i = 0; i < l.bodies; ++i)
         put_vec(&c, frame->bodies[i].position), put_quat(&c, frame->bodies[i].rotation), put_word(&c, frame->bodies[i].generation);
-    for (uint32_t i = 0; i < count; ++i) {
-        const size_t character = (size_t)first + i;
-        uint32_t flags = 0;
-        if (frame->flags.data) memcpy(&flags, (const char *)frame->flags.data + character * frame->flags.stride, sizeof flags);
-        c.at = bytes + (l.records_at + l.record * i) * 4;
-        put_state(&c, crowd, (uint32_t)character);
-        put_vec(&c, read3(frame->root_position, character, vec3(0.0f, 0.0f, 0.0f)));
-        put_quat(&c, read4(frame->root_rotation, character, quat_identity()));
-        put_float(&c, read1(frame->weight, character, 1.0f));
-        put_word(&c, flags);
-        for (uint32_t leg = 0; leg < l.legs; ++leg) {
-            float support = 0.0f;
-            if (frame->support.data)
-                memcpy(&support, (const char *)frame->support.data + character * frame->support.stride + leg * 4, sizeof support);
-            put_float(&c, support);
-        }
-        for (uint32_t slot = 0; slot < l.joints; ++slot) {
-            const size_t index = pose_index(crowd, frame, slot);
-            put_vec(&c, phx_reference_translation(&frame->poses, index, character));
-            put_quat(&c, phx_reference_rotation(&frame->poses, index, character));
-            put_vec(&c, def->scaled ? phx_reference_scale(&frame->poses, index, character) : vec3(1.0f, 1.0f, 1.0f));
-        }
-    }
     return phx_accept(report);
+}
+
+static void put_inputs(cursor *c, const phx_crowd *crowd, const phx_crowd_frame *frame, size_t character) {
+    uint32_t flags = 0;
+    if (frame->flags.data) memcpy(&flags, (const char *)frame->flags.data + character * frame->flags.stride, sizeof flags);
+    put_vec(c, read3(frame->root_position, character, vec3(0.0f, 0.0f, 0.0f)));
+    put_quat(c, read4(frame->root_rotation, character, quat_identity()));
+    put_float(c, read1(frame->weight, character, 1.0f));
+    put_word(c, flags);
+    for (uint32_t leg = 0; leg < crowd->setup.leg_count; ++leg) {
+        const char *supports = frame->support.data;
+        float support = 0.0f;
+        if (supports) memcpy(&support, supports + character * frame->support.stride + leg * sizeof support, sizeof support);
+        put_float(c, support);
+    }
+    for (uint32_t slot = 0; slot < crowd->setup.plan.count; ++slot) {
+        const size_t index = pose_index(crowd, frame, slot);
+        put_vec(c, phx_reference_translation(&frame->poses, index, character));
+        put_quat(c, phx_reference_rotation(&frame->poses, index, character));
+        put_vec(c, crowd->setup.scaled ? phx_reference_scale(&frame->poses, index, character) : vec3(1.0f, 1.0f, 1.0f));
+    }
 }
 
 /* The layout of a capture that this crowd and frame have begun; false where the buffer is not that. */
@@ -272,7 +270,7 @@ static int begun(const phx_crowd *crowd, const phx_crowd_frame *frame, const uns
            get(bytes + H_SIZE_HIGH * 4) == (uint32_t)((uint64_t)needed >> 32);
 }
 
-phx_status phx_capture_hits(const phx_crowd *crowd, const phx_crowd_frame *frame, uint32_t tile, void *buffer) {
+phx_status phx_capture_tile(const phx_crowd *crowd, const phx_crowd_frame *frame, uint32_t tile, void *buffer) {
     unsigned char *bytes = buffer;
     layout l;
     uint32_t first;
@@ -282,7 +280,9 @@ phx_status phx_capture_hits(const phx_crowd *crowd, const phx_crowd_frame *frame
     for (uint32_t i = 0; i < PHX_TILE_CHARACTERS; ++i) {
         const uint32_t character = tile * PHX_TILE_CHARACTERS + i, lane = i % PHX_BLOCK_LANES;
         if (character < first || character - first >= l.characters) continue;
-        cursor c = {bytes + (l.records_at + l.record * (character - first) + l.hits_at) * 4};
+        cursor c = {bytes + (l.records_at + l.record * (character - first)) * 4};
+        put_state(&c, crowd, character);
+        put_inputs(&c, crowd, frame, character);
         put_word(&c, 1);
         for (uint32_t leg = 0; leg < l.legs; ++leg) {
             for (uint32_t end = 0; end < 2; ++end) {
@@ -306,7 +306,7 @@ phx_status phx_capture_end(const phx_crowd *crowd, const phx_crowd_frame *frame,
     for (uint32_t i = 0; i < l.characters; ++i) {
         unsigned char *record = bytes + (l.records_at + l.record * i) * 4;
         if (get(record + l.hits_at * 4) != 1)
-            return phx_reject(report, PHX_ERROR_STATE, "capture: the hits of character %u are missing: call phx_capture_hits for tile %u",
+            return phx_reject(report, PHX_ERROR_STATE, "capture: character %u is missing: call phx_capture_tile for tile %u",
                               first + i, (first + i) / PHX_TILE_CHARACTERS);
         cursor c = {record + l.after_at * 4};
         put_state(&c, crowd, first + i);
@@ -358,7 +358,7 @@ static phx_status check_bytes(const unsigned char *bytes, size_t size, layout *l
                           CAPTURE_VERSION);
     const uint64_t stated = h[H_SIZE_LOW] | (uint64_t)h[H_SIZE_HIGH] << 32;
     if (stated != size)
-        return phx_reject(report, PHX_ERROR_COUNT, "capture is cut: it states %llu bytes and has %zu", (unsigned long long)stated, size);
+        return phx_reject(report, PHX_ERROR_COUNT, "capture is cut or has grown: it states %llu bytes and has %zu", (unsigned long long)stated, size);
     if (h[H_FINISHED] != 1) return phx_reject(report, PHX_ERROR_STATE, "capture was not finished: phx_capture_end is missing");
     const uint64_t check = checksum(bytes + H_VERSION * 4, size - H_VERSION * 4);
     if (h[H_CHECK_LOW] != (uint32_t)check || h[H_CHECK_HIGH] != (uint32_t)(check >> 32))

@@ -51,6 +51,7 @@ int cli_complain(int status, const char *command, const char *format, ...) __att
 /* The commands: argv[0] is the command's name; they return the exit status. */
 int command_backends(int argc, char **argv);
 int command_feet(int argc, char **argv);
+int command_replay(int argc, char **argv);
 int command_inspect(int argc, char **argv);
 int command_demo(int argc, char **argv);
 int command_bake(int argc, char **argv);

@@ -1,5 +1,6 @@
 /* `phalanx feet`: drives the crowd's foot stages from a hand-written scenario and prints what became of each foot in each
  * frame. The scenario's format is described in feet.md. */
+#include "capture_file.h"
 #include "cli.h"
 #include "foot_text.h"
 #include "scenario.h"
@@ -46,15 +47,27 @@ static void add_frame_json(text_buffer *out, const scenario_frame *frame, float 
     text_add(out, ", \"legs\": [");
 }
 
+typedef struct feet_options {
+    const char *file;
+    const phx_backend *backend;
+    bool json;
+    const char *capture; /* NULL: none */
+    uint64_t capture_frame;
+} feet_options;
+static const uint64_t LAST_FRAME = UINT64_MAX;
+
 /* Every frame of the scene through a crowd of one. */
-static bool run(scenario *scene, const phx_backend *backend, bool json, const char *file, text_buffer *out, io_error *error) {
+static bool run(scenario *scene, const feet_options *options, text_buffer *out, io_error *error) {
+    const bool json = options->json;
     phx_crowd_def def = scenario_crowd(scene);
-    def.backend = backend;
+    def.backend = options->backend;
     phx_report report;
     phx_crowd *crowd = phx_crowd_create(&def, &report);
-    if (!crowd) return io_fail(error, "%s: %s", file, report.text);
+    if (!crowd) return io_fail(error, "%s: %s", options->file, report.text);
     if (json) text_add(out, "{\"backend\": \"%s\", \"frames\": [", phx_backend_name(phx_crowd_backend(crowd)));
     scenario_frame *now = io_allocate(1, sizeof *now);
+    capture_file capture = {NULL, 0};
+    bool good = true;
     int step;
     while ((step = scenario_next(scene, now, error)) > 0) {
         const uint32_t joints = def.skeleton.joint_count;
@@ -68,8 +81,12 @@ static bool run(scenario *scene, const phx_backend *backend, bool json, const ch
         frame.weight = PHX_VIEW_ONE(&now->weight), frame.flags = PHX_VIEW_ONE(&now->flags);
         if (now->has_support) frame.support = phx_view_of(now->support, sizeof now->support);
         if (now->body_count > 0) frame.bodies = now->crowd_bodies, frame.body_count = now->body_count;
+        const bool captured = options->capture && (options->capture_frame == LAST_FRAME || options->capture_frame == now->index);
+        if (captured) good = good && capture_file_begin(&capture, crowd, &frame, 0, 1, error);
         scenario_cast(scene, now, phx_crowd_prepare(crowd, &frame, 0));
+        if (captured && good) capture_file_tile(&capture, crowd, &frame, 0);
         phx_crowd_solve(crowd, &frame, 0);
+        if (captured && good) good = capture_file_finish(&capture, crowd, &frame, error);
 
         vec before[SCENARIO_MAX_JOINTS], after[SCENARIO_MAX_JOINTS];
         turn before_turns[SCENARIO_MAX_JOINTS], after_turns[SCENARIO_MAX_JOINTS];
@@ -90,17 +107,27 @@ static bool run(scenario *scene, const phx_backend *backend, bool json, const ch
         if (json) text_add(out, "]}");
     }
     if (json) text_add(out, "\n]}\n");
+    good = good && step == 0;
+    if (good && options->capture) {
+        if (capture.bytes)
+            good = capture_file_write(&capture, options->capture, error);
+        else
+            good = io_fail(error, "--capture-frame: the scenario has frames 0 to %u", now->index);
+    }
+    capture_file_free(&capture);
     free(now);
     phx_crowd_destroy(crowd);
-    return step == 0;
+    return good;
 }
 
 int command_feet(int argc, char **argv) {
-    const char *file = NULL, *backend_name = NULL;
+    const char *file = NULL, *backend_name = NULL, *capture = NULL, *capture_frame = NULL;
     bool json = false;
     const cli_option options[] = {
         {"--backend", "NAME", "avx512 avx2 sse2 neon wasm reference; default the best here", &backend_name, NULL},
         {"--json", NULL, "print JSON: backend frames[{frame time dt root pelvis pelvis_position legs[..]}]", NULL, &json},
+        {"--capture", "FILE", "write one frame for `phalanx replay`", &capture, NULL},
+        {"--capture-frame", "N", "which, from 0; default the last", &capture_frame, NULL},
     };
     cli_command_line line = {.synopsis = "feet SCENARIO.json [options]",
                              .about = about,
@@ -117,9 +144,12 @@ int command_feet(int argc, char **argv) {
     scenario *scene;
     io_error error;
     text_buffer out = {NULL, 0, 0};
+    feet_options with = {file, backend, json, capture, LAST_FRAME};
+    if (!cli_count("feet", "--capture-frame", capture_frame, 0, SCENARIO_MAX_FRAMES, &with.capture_frame)) return CLI_USAGE;
+    if (capture_frame && !capture) return cli_complain(CLI_USAGE, "feet", "--capture-frame needs --capture FILE");
     if (strcmp(file, "-") == 0) file = "/dev/stdin";
     if (!scenario_load(file, &scene, &error)) return cli_complain(CLI_INPUT, "feet", "%s", error.text);
-    const bool good = run(scene, backend, json, file, &out, &error);
+    const bool good = run(scene, &with, &out, &error);
     if (good) fwrite(out.text, 1, out.length, stdout);
     free(out.text);
     scenario_free(scene);

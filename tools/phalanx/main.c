@@ -15,6 +15,7 @@ static const command commands[] = {
     {"backends", "what can solve here, best first", command_backends},
     {"demo", "a crowd on uneven ground: how fast, how well its feet stand", command_demo},
     {"bake", "put a clip on a ground and write the corrected character", command_bake},
+    {"replay", "run a captured frame again and compare every bit", command_replay},
     {"feet", "drive the foot stages from a hand-written scenario", command_feet},
     {"inspect", "skeleton, legs and clips of a character file", command_inspect},
     {"solve", "chain problems in as JSON, answers out", command_solve},

@@ -343,12 +343,13 @@ static const struct {
     NUMBER(max_foot_roll),    NUMBER(max_pelvis_drop),  NUMBER(max_pelvis_rise),   NUMBER(pelvis_speed),
     NUMBER(pelvis_half_life), NUMBER(ground_half_life), NUMBER(tilt_half_life),    NUMBER(weight_half_life),
     NUMBER(hold_seconds),     NUMBER(contact_height),   NUMBER(plant_height),      NUMBER(swing_height),
-    NUMBER(max_extension),    NUMBER(soft_start),       SWITCH(pelvis_spring),     NUMBER(enter_height),
+    NUMBER(max_extension),    NUMBER(soft_start),       SWITCH(pelvis_spring),   SWITCH(pelvis_firm),     NUMBER(enter_height),
     NUMBER(exit_height),      NUMBER(enter_speed),      NUMBER(exit_speed),        SWITCH(lock),
     NUMBER(release_distance), NUMBER(release_twist),    NUMBER(release_half_life), NUMBER(ray_reuse),
     NUMBER(max_toe_bend),
 };
 enum { PARAMETERS = sizeof parameters / sizeof *parameters };
+_Static_assert(PARAMETERS * 4 == sizeof(phx_crowd_params), "every member of phx_crowd_params has a line above");
 
 static bool read_params(scenario *s, json_t *params) {
     const place at = place_of("params");
