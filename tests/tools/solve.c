@@ -51,9 +51,22 @@ static json_t *solve_with(const char *cases, const char *backend) {
     return root;
 }
 
-/* the only case's result; the caller's reference keeps the rest alive */
+/* answers live until the end of the test that asked */
+static json_t *answers[256];
+static size_t answer_count;
+
+static int forget_answers(void **state) {
+    (void)state;
+    while (answer_count) json_decref(answers[--answer_count]);
+    return 0;
+}
+
+/* the only case's result */
 static json_t *solve_one(const char *one) {
-    return json_array_get(json_object_get(solve_with(one, phx_backend_name(phx_backend_best())), "results"), 0);
+    assert_true(answer_count < sizeof answers / sizeof *answers);
+    json_t *root = solve_with(one, phx_backend_name(phx_backend_best()));
+    answers[answer_count++] = root;
+    return json_array_get(json_object_get(root, "results"), 0);
 }
 
 static double at(json_t *result, const char *field, size_t joint, size_t k) {
@@ -71,8 +84,7 @@ static int has_flag(json_t *result, const char *name) {
 static void assert_joint(json_t *result, size_t joint, double x, double y, double z, double bound) {
     const double miss = sqrt(pow(at(result, "joints", joint, 0) - x, 2) + pow(at(result, "joints", joint, 1) - y, 2) + pow(at(result, "joints", joint, 2) - z, 2));
     if (miss <= bound) return;
-    print_error("joint %zu is %.9g from (%g, %g, %g): %s\n", joint, miss, x, y, z, json_dumps(result, 0));
-    fail();
+    fail_msg("joint %zu is %.9g from (%g, %g, %g): %s", joint, miss, x, y, z, json_dumps(result, 0));
 }
 /* the joint's local X in the world */
 static void local_x(json_t *result, size_t joint, double *v) {
@@ -301,9 +313,11 @@ static void usage_is_status_two(void **state) {
     outcome o = run_tool("solve no/such/file.json", "");
     assert_int_equal(o.status, 1);
     assert_non_null(strstr(o.error, "no/such/file.json"));
+    free(o.out), free(o.error);
     o = run_tool("solve --help", "");
     assert_int_equal(o.status, 0);
     assert_non_null(strstr(o.out, "soft_start"));
+    free(o.out), free(o.error);
 }
 
 static void backends_are_named_best_first(void **state) {
@@ -313,6 +327,84 @@ static void backends_are_named_best_first(void **state) {
     for (uint32_t i = 0; phx_backend_at(i); ++i) strcat(wanted, phx_backend_name(phx_backend_at(i))), strcat(wanted, "\n");
     assert_int_equal(o.status, 0);
     assert_string_equal(o.out, wanted);
+    free(o.out), free(o.error);
+}
+
+#define L_START "\"joints\": [[0,0,0],[0,0.25,0],[0,0.5,0],[0.25,0.5,0],[0.5,0.5,0]]"
+
+/* Lengths as wanted, rotations unit and leading where the positions say, the residual the true one; `joints` were given without
+ * rotations, so each bone's own frame is the world's and it leads from the given joints. */
+static void assert_chain(json_t *r, const double (*given)[3], size_t joints, const double *target, double tolerance) {
+    double length = 0, tip[3];
+    for (size_t j = 0; j + 1 < joints; ++j) {
+        double bone[3], before = 0, after = 0, miss = 0;
+        const double x = at(r, "rotations", j, 0), y = at(r, "rotations", j, 1), z = at(r, "rotations", j, 2), w = at(r, "rotations", j, 3);
+        for (int k = 0; k < 3; ++k) bone[k] = given[j + 1][k] - given[j][k], before += bone[k] * bone[k];
+        const double t[3] = {2 * (y * bone[2] - z * bone[1]), 2 * (z * bone[0] - x * bone[2]), 2 * (x * bone[1] - y * bone[0])};
+        const double led[3] = {bone[0] + w * t[0] + y * t[2] - z * t[1], bone[1] + w * t[1] + z * t[0] - x * t[2], bone[2] + w * t[2] + x * t[1] - y * t[0]};
+        for (int k = 0; k < 3; ++k) {
+            const double d = at(r, "joints", j + 1, (size_t)k) - at(r, "joints", j, (size_t)k);
+            after += d * d, miss += (d - led[k]) * (d - led[k]);
+        }
+        assert_true(fabs(sqrt(after) - sqrt(before)) <= 1e-5 * sqrt(before));
+        assert_true(fabs(sqrt(x * x + y * y + z * z + w * w) - 1) < 1e-6);
+        assert_true(sqrt(miss) <= 1e-5 * sqrt(before));
+        length += sqrt(before);
+    }
+    double residual = 0;
+    for (int k = 0; k < 3; ++k) tip[k] = at(r, "joints", joints - 1, (size_t)k), residual += (tip[k] - target[k]) * (tip[k] - target[k]);
+    assert_true(fabs(sqrt(residual) - number(r, "residual")) < 2e-6 * length);
+    assert_int_equal(has_flag(r, "reached"), number(r, "residual") <= tolerance * length);
+}
+
+static void long_chains_reach(void **state) {
+    (void)state;
+    json_t *r = solve_one("{\"solver\": \"fabrik\", \"joints\": [[0,0,0],[1,0,0],[2,0,0]], \"target\": [1,1,0]}");
+    assert_joint(r, 1, 1, 0, 0, 1e-6), assert_joint(r, 2, 1, 1, 0, 1e-6);
+    assert_true(number(r, "iterations") == 1 && has_flag(r, "reached"));
+    r = solve_one("{\"solver\": \"ccd\", \"joints\": [[0,0,0],[1,0,0]], \"target\": [0,1,0]}");
+    assert_joint(r, 1, 0, 1, 0, 1e-6);
+    assert_true(fabs(at(r, "rotations", 0, 2) - sqrt(0.5)) < 1e-6);
+    static const char *const solvers[] = {"fabrik", "ccd"};
+    for (size_t s = 0; s < 2; ++s) {
+        char text[512];
+        /* a target on an inner joint of a straight chain */
+        const double line[4][3] = {{0, 0, 0}, {10, 0, 0}, {20, 0, 0}, {30, 0, 0}}, inner[3] = {20, 0, 0};
+        snprintf(text, sizeof text, "{\"solver\": \"%s\", \"joints\": [[0,0,0],[10,0,0],[20,0,0],[30,0,0]], \"target\": [20,0,0], \"tolerance\": 3.3e-4}", solvers[s]);
+        r = solve_one(text);
+        assert_chain(r, line, 4, inner, 3.3e-4);
+        assert_true(has_flag(r, "reached") && fabs(at(r, "joints", 1, 1)) + fabs(at(r, "joints", 1, 2)) > 1);
+        /* tolerance 0 ends, within its rounds, and exactly enough */
+        const double start[5][3] = {{0, 0, 0}, {0, 0.25, 0}, {0, 0.5, 0}, {0.25, 0.5, 0}, {0.5, 0.5, 0}}, goal[3] = {0.6, 0.2, 0};
+        snprintf(text, sizeof text, "{\"solver\": \"%s\", " L_START ", \"target\": [0.6,0.2,0], \"tolerance\": 0, \"max_iterations\": 64}", solvers[s]);
+        r = solve_one(text);
+        assert_chain(r, start, 5, goal, 0);
+        assert_true(number(r, "iterations") <= 64 && number(r, "residual") <= 1e-5);
+        /* out of reach goes straight, at once */
+        snprintf(text, sizeof text, "{\"solver\": \"%s\", \"joints\": [[0,0,0],[0,0.25,0],[0,0.5,0],[0,0.75,0],[0,1,0]], \"target\": [1.5,0,0], \"max_iterations\": 10}", solvers[s]);
+        r = solve_one(text);
+        assert_joint(r, 4, 1, 0, 0, 1e-3);
+        assert_true(has_flag(r, "out_of_reach") && !has_flag(r, "reached"));
+        /* a hinge with both signs */
+        const char *const hinge = "\"limits\": [{\"type\": \"hinge\", \"axis\": [0,1,0], \"min\": -1.5707963, \"max\": 1.5707963}, null]";
+        snprintf(text, sizeof text, "{\"solver\": \"%s\", \"joints\": [[0,0,0],[1,0,0]], \"target\": [0.5,0,0.866], %s}", solvers[s], hinge);
+        r = solve_one(text);
+        assert_true(fabs(2 * atan2(at(r, "rotations", 0, 1), at(r, "rotations", 0, 3)) * 180 / 3.14159265358979 + 60) < 0.1);
+        snprintf(text, sizeof text, "{\"solver\": \"%s\", \"joints\": [[0,0,0],[1,0,0]], \"target\": [-0.5,0,0.866], %s}", solvers[s], hinge);
+        r = solve_one(text);
+        assert_joint(r, 1, 0, 0, 1, 1e-5);
+        assert_true(has_flag(r, "limit") && !has_flag(r, "reached"));
+        /* all of it a hundred times smaller and larger */
+        for (int k = -1; k <= 1; ++k) {
+            const double q = pow(100, k);
+            double small[5][3], aim[3];
+            for (int j = 0; j < 5; ++j) for (int c = 0; c < 3; ++c) small[j][c] = start[j][c] * q, aim[c] = goal[c] * q;
+            snprintf(text, sizeof text, "{\"solver\": \"%s\", \"joints\": [[0,0,0],[0,%g,0],[0,%g,0],[%g,%g,0],[%g,%g,0]], \"target\": [%g,%g,0]}", solvers[s], 0.25 * q, 0.5 * q, 0.25 * q, 0.5 * q, 0.5 * q, 0.5 * q, aim[0], aim[1]);
+            r = solve_one(text);
+            assert_chain(r, (const double (*)[3])small, 5, aim, 1e-3);
+            assert_true(has_flag(r, "reached"));
+        }
+    }
 }
 
 /* random cases with every key, and what is printed past the backend's name, compared byte for byte */
@@ -320,11 +412,13 @@ static void every_backend_prints_the_same_bytes(void **state) {
     (void)state;
     random_state r = random_seeded("solve on every backend", 0x501E);
     enum { CASES = 200 };
-    char *input = malloc(CASES * 2048), *p = input;
+    char *input = malloc(CASES * 4096), *p = input;
     p += sprintf(p, "{\"cases\": [");
     for (int i = 0; i < CASES; ++i) {
-        p += sprintf(p, "%s{\"solver\": \"two_bone\", \"joints\": [", i ? ",\n" : "");
-        for (int j = 0; j < 3; ++j) p += sprintf(p, "%s[%.9g,%.9g,%.9g]", j ? "," : "", random_float(&r, -1, 1), random_float(&r, -1, 1), random_float(&r, -1, 1));
+        static const char *const solvers[] = {"two_bone", "fabrik", "ccd"};
+        const int which = i % 3, joints = which ? 2 + i % 7 : 3;
+        p += sprintf(p, "%s{\"solver\": \"%s\", \"joints\": [", i ? ",\n" : "", solvers[which]);
+        for (int j = 0; j < joints; ++j) p += sprintf(p, "%s[%.9g,%.9g,%.9g]", j ? "," : "", random_float(&r, -1, 1), random_float(&r, -1, 1), random_float(&r, -1, 1));
         p += sprintf(p, "], \"target\": [%.9g,%.9g,%.9g]", random_float(&r, -1, 1), random_float(&r, -1, 1), random_float(&r, -1, 1));
         p += sprintf(p, ", \"pole\": [%.9g,%.9g,%.9g]", random_float(&r, -1, 1), random_float(&r, -1, 1), random_float(&r, -1, 1));
         if (i & 1) {
@@ -333,7 +427,11 @@ static void every_backend_prints_the_same_bytes(void **state) {
         }
         if (i & 2) p += sprintf(p, ", \"soft_start\": 0.9, \"max_stretch\": 1.2");
         if (i & 4) p += sprintf(p, ", \"twist\": \"inherit\"");
-        if (i & 8) p += sprintf(p, ", \"limits\": [{\"type\": \"cone\", \"axis\": [1,0,0], \"max_swing\": 0.5}, {\"type\": \"hinge\", \"axis\": [0,0,1], \"min\": -1, \"max\": 1}, null]");
+        if (i & 8) {
+            p += sprintf(p, ", \"limits\": [{\"type\": \"cone\", \"axis\": [1,0,0], \"max_swing\": 0.5}, {\"type\": \"hinge\", \"axis\": [0,0,1], \"min\": -1, \"max\": 1}");
+            for (int j = 2; j < joints; ++j) p += sprintf(p, ", null");
+            p += sprintf(p, "]");
+        }
         p += sprintf(p, "}");
     }
     sprintf(p, "]}");
@@ -356,18 +454,19 @@ static void every_backend_prints_the_same_bytes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(worked_values),
-        cmocka_unit_test(reported_failures),
-        cmocka_unit_test(bones_roll_into_the_bend_plane),
-        cmocka_unit_test(limits_hold_and_say_so),
-        cmocka_unit_test(far_from_the_origin_nothing_is_lost),
-        cmocka_unit_test(weight_zero_leaves_every_digit),
-        cmocka_unit_test(bad_chains_are_flagged),
-        cmocka_unit_test(refusals_name_case_field_value_and_mend),
-        cmocka_unit_test(a_refused_case_leaves_no_picture),
-        cmocka_unit_test(usage_is_status_two),
-        cmocka_unit_test(backends_are_named_best_first),
-        cmocka_unit_test(every_backend_prints_the_same_bytes),
+        cmocka_unit_test_teardown(worked_values, forget_answers),
+        cmocka_unit_test_teardown(reported_failures, forget_answers),
+        cmocka_unit_test_teardown(bones_roll_into_the_bend_plane, forget_answers),
+        cmocka_unit_test_teardown(limits_hold_and_say_so, forget_answers),
+        cmocka_unit_test_teardown(long_chains_reach, forget_answers),
+        cmocka_unit_test_teardown(far_from_the_origin_nothing_is_lost, forget_answers),
+        cmocka_unit_test_teardown(weight_zero_leaves_every_digit, forget_answers),
+        cmocka_unit_test_teardown(bad_chains_are_flagged, forget_answers),
+        cmocka_unit_test_teardown(refusals_name_case_field_value_and_mend, forget_answers),
+        cmocka_unit_test_teardown(a_refused_case_leaves_no_picture, forget_answers),
+        cmocka_unit_test_teardown(usage_is_status_two, forget_answers),
+        cmocka_unit_test_teardown(backends_are_named_best_first, forget_answers),
+        cmocka_unit_test_teardown(every_backend_prints_the_same_bytes, forget_answers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
