@@ -10,11 +10,14 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <memory>
 #include <new>
 #include <string>
 #include <vector>
 
 void register_two_bone();
+void register_chains();
+void register_crowd();
 
 /* Do the baselines do the same work: true where their bones end where the library's do. Prints how far apart they are. */
 bool check_two_bone();
@@ -37,6 +40,7 @@ template <typename T> class page_array {
     size_t size() const { return count_; }
     size_t bytes() const { return count_ * sizeof(T); }
     T &operator[](size_t i) { return data_[i]; }
+    const T &operator[](size_t i) const { return data_[i]; }
 
   private:
     T *data_;

@@ -21,6 +21,8 @@ int main(int argc, char **argv) {
     int count = int(arguments.size());
     arguments.push_back(nullptr);
     register_two_bone();
+    register_crowd();
+    register_chains();
     benchmark::Initialize(&count, arguments.data());
     if (benchmark::ReportUnrecognizedArguments(count, arguments.data())) return 2;
     benchmark::AddCustomContext("phalanx", PHX_VERSION);

@@ -50,3 +50,40 @@ void bench_fill_blocks(phx_two_bone_block *blocks, const bench_leg *legs, size_t
         put(&block->target, lane, legs[i].target), put(&block->pole, lane, legs[i].knee_forward), put(&block->bend, lane, legs[i].bend);
     }
 }
+
+static phx_vec3 direction(uint64_t *state) {
+    for (;;) {
+        const phx_vec3 v = {uniform(state, -1.0f, 1.0f), uniform(state, -1.0f, 1.0f), uniform(state, -1.0f, 1.0f)};
+        const float length = sqrtf(v.x * v.x + v.y * v.y + v.z * v.z);
+        if (length > 0.1f && length <= 1.0f) return (phx_vec3){v.x / length, v.y / length, v.z / length};
+    }
+}
+
+/* turned about a unit axis (Rodrigues) */
+static phx_vec3 turn(phx_vec3 v, phx_vec3 axis, float angle) {
+    const float c = cosf(angle), s = sinf(angle), along = (axis.x * v.x + axis.y * v.y + axis.z * v.z) * (1.0f - c);
+    return (phx_vec3){v.x * c + (axis.y * v.z - axis.z * v.y) * s + axis.x * along, v.y * c + (axis.z * v.x - axis.x * v.z) * s + axis.y * along,
+                      v.z * c + (axis.x * v.y - axis.y * v.x) * s + axis.z * along};
+}
+
+void bench_fill_chains(phx_vec3 *positions, phx_vec3 *targets, uint32_t bones, size_t chains) {
+    uint64_t state = 0xC4A1;
+    for (size_t i = 0; i < chains; ++i) {
+        phx_vec3 at = direction(&state), along = direction(&state);
+        const float away = uniform(&state, 0.0f, 10.0f);
+        at.x *= away, at.y *= away, at.z *= away;
+        const phx_vec3 root = at;
+        float reach = 0.0f;
+        *positions++ = at;
+        for (uint32_t j = 0; j < bones; ++j) {
+            if (j) along = turn(along, direction(&state), uniform(&state, 0.05f, 0.3f));
+            const float length = uniform(&state, 0.1f, 0.3f);
+            reach += length;
+            at.x += along.x * length, at.y += along.y * length, at.z += along.z * length;
+            *positions++ = at;
+        }
+        const phx_vec3 toward = direction(&state);
+        const float distance = reach * uniform(&state, 0.2f, 0.9f);
+        targets[i].x = root.x + toward.x * distance, targets[i].y = root.y + toward.y * distance, targets[i].z = root.z + toward.z * distance;
+    }
+}

@@ -26,6 +26,10 @@ void bench_fill_legs(bench_leg *legs, size_t count);
 /* The same legs as blocks; legs beyond the count are lanes of zeros. */
 void bench_fill_blocks(phx_two_bone_block *blocks, const bench_leg *legs, size_t count);
 
+/* Long chains: bones of 0.1 to 0.3 m, root within 10 m, each bone turned by 0.05 to 0.3 rad about a random axis from the one before;
+ * target in any direction from the root at 0.2 to 0.9 of the chain's length. positions: [chains][bones + 1], targets: [chains]. */
+void bench_fill_chains(phx_vec3 *positions, phx_vec3 *targets, uint32_t bones, size_t chains);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,228 @@
+/* The crowd's whole frame but for the ray casts: bipeds of 67 joints walk over hills. Layouts: crowd (the usual arrays of transforms),
+ * crowd_compact (the touched joints alone), crowd_rows (rows of 16 characters), crowd_threads (arrays, tiles split over threads). */
+#include "bench.h"
+
+#include <cmath>
+#include <cstring>
+#include <thread>
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+namespace {
+
+const uint32_t joint_count = 67, phases = 16;
+const uint16_t pelvis = 1, left_hip = 55, right_hip = 60; /* hip, knee, ankle, ball, toe */
+const float step_seconds = 1.0f / 60.0f, cycle_seconds = 1.1f, walking_speed = 1.1f;
+
+/* Clock reads stand between prepare, cast and solve of every tile, so they must be cheap. */
+struct ticks {
+    static uint64_t now() {
+#if defined(__x86_64__)
+        return __rdtsc();
+#else
+        return uint64_t(std::chrono::steady_clock::now().time_since_epoch().count());
+#endif
+    }
+    static double nanoseconds() { /* of one tick */
+#if defined(__x86_64__)
+        static const double length = [] {
+            const auto start = std::chrono::steady_clock::now();
+            const uint64_t from = now();
+            while (std::chrono::steady_clock::now() - start < std::chrono::milliseconds(20)) {}
+            return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count() / double(now() - from);
+        }();
+        return length;
+#else
+        return 1.0;
+#endif
+    }
+};
+
+phx_quat about_x(float angle) { return {std::sin(angle / 2), 0, 0, std::cos(angle / 2)}; }
+phx_quat about_y(float angle) { return {0, std::sin(angle / 2), 0, std::cos(angle / 2)}; }
+
+struct rig {
+    rig() {
+        for (uint32_t j = 0; j < joint_count; ++j) parents[j] = uint16_t(j ? j - 1 : PHX_NO_JOINT);
+        for (uint32_t j = 30; j < 55; j += 5) parents[j] = 8; /* arms and what hangs on them */
+        parents[left_hip] = parents[right_hip] = pelvis, parents[65] = 10, parents[66] = 10;
+        for (uint32_t phase = 0; phase < phases; ++phase) pose(clip + phase * joint_count, 6.2831853f * float(phase) / phases);
+    }
+    static void pose(phx_transform *joints, float phase) {
+        for (uint32_t j = 0; j < joint_count; ++j) joints[j] = {{0, 0.05f, 0}, {0, 0, 0, 1}, {1, 1, 1}};
+        joints[0].translation = {0, 0, 0}, joints[pelvis].translation = {0, 0.90f, 0};
+        for (int leg = 0; leg < 2; ++leg) {
+            const float t = phase + 3.14159265f * float(leg), thigh = 0.36f * std::sin(t), knee = 0.15f + 0.45f * std::max(std::cos(t), 0.0f);
+            phx_transform *p = joints + (leg ? right_hip : left_hip);
+            p[0].translation = {leg ? -0.1f : 0.1f, -0.02f, 0}, p[0].rotation = about_x(-thigh);
+            p[1].translation = {0, -0.42f, 0}, p[1].rotation = about_x(knee);
+            p[2].translation = {0, -0.40f, 0}, p[2].rotation = about_x(thigh - knee);
+            p[3].translation = {0, -0.05f, 0.13f}, p[4].translation = {0, 0, 0.07f};
+        }
+    }
+    phx_crowd_def definition(const phx_backend *backend, uint32_t capacity, uint32_t workspaces) const {
+        phx_crowd_def def = phx_crowd_def_default();
+        def.backend = backend, def.capacity = capacity, def.workspaces = workspaces;
+        def.skeleton.joint_count = joint_count, def.skeleton.parents = parents;
+        def.pelvis = pelvis, def.leg_count = 2;
+        for (int leg = 0; leg < 2; ++leg) {
+            const uint16_t hip = leg ? right_hip : left_hip;
+            def.legs[leg].hip = hip, def.legs[leg].knee = uint16_t(hip + 1), def.legs[leg].ankle = uint16_t(hip + 2);
+            def.legs[leg].ball = uint16_t(hip + 3);
+            def.legs[leg].heel_offset = {0, -0.08f, 0}, def.legs[leg].ball_offset = {0, -0.03f, 0};
+            def.legs[leg].knee_forward = {0, 0, 1};
+        }
+        return def;
+    }
+    uint16_t parents[joint_count];
+    phx_transform clip[phases * joint_count];
+};
+
+/* hills of half a metre */
+void cast(const phx_ray_blocks &rays) {
+    for (uint32_t b = 0; b < rays.count; ++b) {
+        phx_ray_block &ray = rays.blocks[b];
+        for (int lane = 0; lane < PHX_BLOCK_LANES; ++lane) {
+            const float x = ray.org_x[lane], z = ray.org_z[lane];
+            const float height = 0.15f * std::sin(1.3f * x) * std::cos(1.1f * z) + 0.1f * std::sin(0.4f * z);
+            const float along = ray.org_y[lane] - height;
+            if (!(along >= 0 && along <= ray.tfar[lane])) continue;
+            ray.tfar[lane] = along, ray.geomID[lane] = 0;
+            ray.Ng_x[lane] = -0.195f * std::cos(1.3f * x) * std::cos(1.1f * z), ray.Ng_y[lane] = 1.0f;
+            ray.Ng_z[lane] = 0.165f * std::sin(1.3f * x) * std::sin(1.1f * z) - 0.04f * std::cos(0.4f * z);
+        }
+    }
+}
+
+class walking_crowd {
+  public:
+    walking_crowd(const phx_backend *backend, uint32_t count, phx_pose_layout layout, uint32_t threads)
+        : count_(count), groups_((count + 15) / 16), layout_(layout), position_(count), rotation_(count) {
+        const phx_crowd_def def = rig_.definition(backend, count, threads);
+        crowd_ = phx_crowd_create(&def, nullptr);
+        if (!crowd_) std::abort();
+        touched_ = phx_crowd_joints(crowd_, &touched_count_);
+        frame_ = {};
+        frame_.count = count, frame_.dt = step_seconds;
+        const uint32_t joints = layout == PHX_POSE_COMPACT ? touched_count_ : joint_count;
+        transforms_.reset(new page_array<phx_transform>(size_t(layout == PHX_POSE_ROWS ? groups_ * 16 : count) * joints));
+        frame_.poses = phx_poses_of(transforms_->data(), joints);
+        frame_.poses.layout = layout;
+        if (layout == PHX_POSE_ROWS) frame_.poses.joint_stride = 640, frame_.poses.character_stride = size_t(640) * joints;
+        frame_.root_position = PHX_VIEW_ARRAY(position_.data()), frame_.root_rotation = PHX_VIEW_ARRAY(rotation_.data());
+        for (uint32_t c = 0; c < count; ++c) {
+            const float heading = 2.399963f * float(c); /* the golden angle: all directions */
+            position_[c] = {float(c % 1000), 0, float(c / 1000)};
+            rotation_[c] = about_y(heading);
+        }
+        for (int k = 0; k < 4; ++k) { /* memory touched, states settled */
+            animate();
+            for (uint32_t tile = 0; tile < tiles(); ++tile) cast(phx_crowd_prepare(crowd_, &frame_, tile)), phx_crowd_solve(crowd_, &frame_, tile);
+        }
+    }
+    ~walking_crowd() { phx_crowd_destroy(crowd_); }
+    uint32_t tiles() const { return phx_crowd_frame_tiles(crowd_, &frame_); }
+    size_t bytes() const { return transforms_->bytes() + phx_crowd_memory(crowd_); }
+
+    /* the engine's part of a frame: new animated poses, roots moved on */
+    void animate() {
+        time_ += step_seconds;
+        for (uint32_t c = 0; c < count_; ++c) {
+            const uint32_t phase = (c * 7 + uint32_t(time_ / cycle_seconds * float(phases))) % phases;
+            const phx_transform *from = rig_.clip + phase * joint_count;
+            if (layout_ == PHX_POSE_AOS) {
+                std::memcpy(transforms_->data() + size_t(c) * joint_count, from, joint_count * sizeof *from);
+            } else if (layout_ == PHX_POSE_COMPACT) {
+                for (uint32_t k = 0; k < touched_count_; ++k) (*transforms_)[size_t(c) * touched_count_ + k] = from[touched_[k]];
+            } else {
+                for (uint32_t k = 0; k < touched_count_; ++k) {
+                    float *rows = reinterpret_cast<float *>(transforms_->data()) + (size_t(c / 16) * joint_count + touched_[k]) * 160 + c % 16;
+                    float values[10];
+                    std::memcpy(values, from + touched_[k], sizeof values);
+                    for (int row = 0; row < 10; ++row) rows[row * 16] = values[row];
+                }
+            }
+            const phx_quat q = rotation_[c]; /* forward is q (0, 0, 1) */
+            position_[c].x += walking_speed * step_seconds * 2 * q.y * q.w, position_[c].z += walking_speed * step_seconds * (1 - 2 * q.y * q.y);
+            const float x = position_[c].x, z = position_[c].z;
+            position_[c].y = 0.15f * std::sin(1.3f * x) * std::cos(1.1f * z) + 0.1f * std::sin(0.4f * z);
+        }
+    }
+    /* tiles first, first + step, ...; adds the ticks of the two calls */
+    void solve(uint32_t first, uint32_t step, uint64_t *prepared, uint64_t *solved) {
+        phx_crowd_frame frame = frame_;
+        frame.worker = first;
+        uint64_t in_prepare = 0, in_solve = 0;
+        for (uint32_t tile = first; tile < tiles(); tile += step) {
+            const uint64_t start = ticks::now();
+            const phx_ray_blocks rays = phx_crowd_prepare(crowd_, &frame, tile);
+            in_prepare += ticks::now() - start;
+            cast(rays);
+            const uint64_t again = ticks::now();
+            phx_crowd_solve(crowd_, &frame, tile);
+            in_solve += ticks::now() - again;
+        }
+        *prepared += in_prepare, *solved += in_solve;
+    }
+
+  private:
+    rig rig_;
+    uint32_t count_, groups_;
+    phx_pose_layout layout_;
+    phx_crowd *crowd_;
+    const uint16_t *touched_;
+    uint32_t touched_count_;
+    std::unique_ptr<page_array<phx_transform>> transforms_;
+    std::vector<phx_vec3> position_;
+    std::vector<phx_quat> rotation_;
+    phx_crowd_frame frame_;
+    float time_ = 0.0f;
+};
+
+/* ns_per_foot is what prepare and solve take, on one core; animation and casting stand between them and are not counted, so this
+ * benchmark's own time column says nothing. */
+void crowd(benchmark::State &state, const phx_backend *backend, uint32_t count, phx_pose_layout layout, uint32_t threads) {
+    walking_crowd walkers(backend, count, layout, threads);
+    uint64_t prepared = 0, solved = 0;
+    for (auto _ : state) {
+        walkers.animate();
+        if (threads == 1) {
+            walkers.solve(0, 1, &prepared, &solved);
+            continue;
+        }
+        std::vector<std::thread> workers;
+        std::vector<uint64_t> times(threads * 16); /* one line a thread */
+        for (uint32_t t = 0; t < threads; ++t)
+            workers.emplace_back([&, t] { walkers.solve(t, threads, &times[t * 16], &times[t * 16 + 1]); });
+        for (std::thread &worker : workers) worker.join();
+        for (uint32_t t = 0; t < threads; ++t) prepared += times[t * 16], solved += times[t * 16 + 1];
+    }
+    const double feet = double(state.iterations()) * count * 2, each = ticks::nanoseconds() / feet;
+    state.counters["ns_per_foot"] = double(prepared + solved) * each;
+    state.counters["ns_prepare"] = double(prepared) * each;
+    state.counters["ns_solve"] = double(solved) * each;
+    state.counters["million_feet_at_60_hz"] = threads * 1e3 / 60.0 / (double(prepared + solved) * each);
+    state.counters["bytes_per_character"] = double(walkers.bytes()) / count;
+}
+
+} // namespace
+
+void register_crowd() {
+    const auto layouts = {std::make_pair("crowd", PHX_POSE_AOS), std::make_pair("crowd_compact", PHX_POSE_COMPACT),
+                          std::make_pair("crowd_rows", PHX_POSE_ROWS)};
+    for (const auto &[name, layout] : layouts)
+        register_on_backends(name, {16, 1000, 10000, 100000, 500000},
+                             [layout = layout](benchmark::State &state, const phx_backend *backend, size_t characters) {
+                                 crowd(state, backend, uint32_t(characters), layout, 1);
+                             });
+    const uint32_t threads = std::max(2u, std::thread::hardware_concurrency());
+    for (const int64_t characters : {10000, 500000})
+        for (uint32_t i = 0; const phx_backend *backend = phx_backend_at(i); ++i) {
+            const std::string name = std::string("crowd_threads/") + phx_backend_name(backend) + "/" + std::to_string(characters) + "/" +
+                                     std::to_string(threads);
+            benchmark::RegisterBenchmark(name.c_str(), [=](benchmark::State &state) {
+                crowd(state, backend, uint32_t(characters), PHX_POSE_AOS, threads);
+            });
+        }
+}
