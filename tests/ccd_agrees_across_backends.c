@@ -275,6 +275,7 @@ static void blocks_match_jobs(void **state) {
         chain *chains = fill(&r, N, joints) + 1;
         FOR_EACH_BACKEND(backend) {
             phx_rows3 *position = ROWS(phx_rows3, BLOCKS * joints), *start = ROWS(phx_rows3, BLOCKS * joints);
+            phx_rows3 *solved_rows = ROWS(phx_rows3, BLOCKS * joints), *given = ROWS(phx_rows3, BLOCKS * joints);
             phx_rows3 *target = ROWS(phx_rows3, BLOCKS);
             phx_rows3 *pole = ROWS(phx_rows3, BLOCKS), *rest_bend = ROWS(phx_rows3, BLOCKS), *bend = ROWS(phx_rows3, BLOCKS);
             phx_rows4 *rotation = ROWS(phx_rows4, BLOCKS * joints), *correction = ROWS(phx_rows4, BLOCKS * joints);
@@ -305,6 +306,8 @@ static void blocks_match_jobs(void **state) {
             blocks.target_rotation = target_rotation, blocks.pole = pole, blocks.rest_bend = rest_bend, blocks.parent_rotation = parent;
             blocks.weight = weight, blocks.budget = budget, blocks.bend = bend, blocks.stretch = stretch, blocks.residual = residual;
             blocks.iterations = iterations, blocks.flags = flags;
+            if (round % 2) blocks.solved = solved_rows;
+            memcpy(given, position, BLOCKS * joints * sizeof *position);
             chain *copy = malloc(N * sizeof *copy);
             memcpy(copy, chains, N * sizeof *copy);
             phx_chain_job job = job_over(copy, N, &c);
@@ -314,7 +317,7 @@ static void blocks_match_jobs(void **state) {
                 const size_t b = i / 16, l = i % 16;
                 const chain *a = copy + i;
                 for (size_t j = 0; j < joints; ++j) {
-                    const phx_rows3 *p = position + b * joints + j;
+                    const phx_rows3 *p = (blocks.solved ? solved_rows : position) + b * joints + j;
                     const phx_rows4 *q = correction + b * joints + j;
                     const phx_vec3 solved = {p->x[l], p->y[l], p->z[l]};
                     const phx_quat turned = {q->x[l], q->y[l], q->z[l], q->w[l]};
@@ -327,7 +330,8 @@ static void blocks_match_jobs(void **state) {
                 assert_int_equal(iterations[b].v[l], a->result.iterations);
                 assert_int_equal(flags[b].v[l], a->result.flags);
             }
-            free(copy), free(position), free(start), free(target), free(pole), free(rest_bend), free(bend), free(rotation);
+            if (blocks.solved) assert_memory_equal(given, position, BLOCKS * joints * sizeof *position);
+            free(copy), free(position), free(solved_rows), free(given), free(start), free(target), free(pole), free(rest_bend), free(bend), free(rotation);
             free(correction), free(target_rotation), free(parent), free(length), free(weight), free(residual), free(stretch);
             free(budget), free(iterations), free(flags);
         }
