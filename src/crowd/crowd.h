@@ -75,7 +75,7 @@ typedef struct phx_character_state {
  * "carried": where the frame has bodies, they are in the frame of the body under the foot. */
 typedef struct phx_leg_state {
     phx_rows3 point, normal;     /* plane under the foot */
-    phx_rows1 height;            /* of that plane under the ankle */
+    phx_rows1 ball_ground;       /* height of what the ball's ray last hit, over the root's level */
     phx_rows1 known;             /* 1 = the plane was seen */
     phx_rows1 missed;            /* seconds since a ray last hit */
     phx_rows1 weight;            /* 0 animated .. 1 on the ground */

@@ -192,6 +192,8 @@ typedef struct ground_plane {
     lv3 point, normal;
     li body;
     lm seen; /* a ray hit this frame */
+    lf ball_ground; /* height of what the ball's ray hit */
+    lm ball_hit;
 } ground_plane;
 
 /* One plane from two hits: through both, rolled by the mean of their normals. Where that plane and the ground's own normals
@@ -211,6 +213,7 @@ lane_inline ground_plane plane_under(const phx_crowd_task *task, const phx_ray_b
     const lm on_heel = m_and(heel_hit, m_or(m_not(ball_hit), heel_higher));
     ground_plane plane;
     plane.seen = m_or(heel_hit, ball_hit);
+    plane.ball_ground = v3_dot(ball_point, up), plane.ball_hit = ball_hit;
     plane.point = v3_select(on_heel, heel_point, ball_point);
     plane.normal = v3_select(fits, common, v3_select(on_heel, heel_normal, ball_normal));
     plane.body = i_select(on_heel, i_load(rays[0].geomID + lane), i_load(rays[1].geomID + lane));
@@ -269,7 +272,11 @@ lane_inline leg_work place_foot(const phx_crowd_task *task, const crowd_lanes *l
     lm locked_before = m_and(there, is_set(state->locked.v + lane));
     const lf tread = height_over(last_point, last_normal, v3_dot(last_normal, up), lock_point);
     const lf seen_there = height_over(plane.point, plane.normal, f_select(plane.seen, v3_dot(plane.normal, up), one), lock_point);
-    const lm past_edge = m_and(m_and(locked_before, plane.seen), f_lt(f_mul(length, f_splat(0.05f)), f_abs(f_sub(seen_there, tread))));
+    const lf step = f_mul(length, f_splat(0.05f)), last_ground = f_sub(f_load(state->ball_ground.v + lane), v3_dot(l->travel, up));
+    lm past_edge = m_and(m_and(locked_before, plane.seen), f_lt(step, f_abs(f_sub(seen_there, tread))));
+    if (!task->frame->bodies) /* the ball's ray stands still: what changed under it is the ground itself, and is followed */
+        past_edge = m_andnot(past_edge, m_and(plane.ball_hit, f_lt(step, f_abs(f_sub(plane.ball_ground, last_ground)))));
+    const lf ball_ground = f_select(plane.ball_hit, plane.ball_ground, f_select(known, last_ground, f_splat(0.0f)));
     const lm keeps = m_or(past_edge, m_not(plane.seen));
     plane.point = v3_select(past_edge, last_point, plane.point), plane.normal = v3_select(past_edge, last_normal, plane.normal);
     plane.body = i_select(keeps, i_select(there, last_body, i_splat(-1)), plane.body);
@@ -303,8 +310,7 @@ lane_inline leg_work place_foot(const phx_crowd_task *task, const crowd_lanes *l
         const lf exit_height = setup->exit_height > 0.0f ? f_splat(setup->exit_height) : f_mul(length, f_splat(0.07f));
         const lf enter_speed = setup->enter_speed > 0.0f ? f_splat(setup->enter_speed) : f_mul(length, f_splat(0.5f));
         const lf exit_speed = setup->exit_speed > 0.0f ? f_splat(setup->exit_speed) : f_mul(length, f_splat(1.2f));
-        const lv3 step = v3_level(v3_sub(ball, last_ball), up);
-        const lf distance = v3_length(step);
+        const lf distance = v3_length(v3_level(v3_sub(ball, last_ball), up));
         const lm moving = m_and(known, f_lt(zero, l->dt));
         entering = m_and(f_lt(sole_height, enter_height), m_or(m_not(moving), f_lt(distance, f_mul(enter_speed, l->dt))));
         const lm leaving = m_or(f_lt(exit_height, sole_height), m_and(moving, f_lt(f_mul(exit_speed, l->dt), distance)));
@@ -384,8 +390,8 @@ lane_inline leg_work place_foot(const phx_crowd_task *task, const crowd_lanes *l
     const lm starts = setup->lock ? m_and(m_andnot(m_and(stands, entering), locked_before), m_and(near, f_lt(f_splat(0.5f), weight))) : m_from_bits(0);
     if (m_any(starts)) { /* where its ray fell, if that is near: then the ground there is known */
         const lv3 to_ray = v3_level(v3_sub(ball_ray_point(task, l, index), new_ball), up);
-        const lf step = v3_length(v3_sub(to_ray, offset));
-        offset = v3_select(m_and(starts, f_lt(step, f_mul(length, f_splat(0.02f)))), to_ray, offset);
+        const lf shift = v3_length(v3_sub(to_ray, offset));
+        offset = v3_select(m_and(starts, f_lt(shift, f_mul(length, f_splat(0.02f)))), to_ray, offset);
     }
     const lv3 sliding = v3_sub(offset, v3_scale(up, f_div(v3_dot(offset, plane.normal), normal_up))); /* within the plane */
     new_heel = v3_add(new_heel, sliding), new_ball = v3_add(new_ball, sliding);
@@ -424,6 +430,7 @@ lane_inline leg_work place_foot(const phx_crowd_task *task, const crowd_lanes *l
     }
     v3_store_where(good, &state->ball, lane, stored_ball), v3_store_where(good, &state->lock_point, lane, stored_lock);
     v3_store_where(good, &state->lock_heading, lane, stored_heading);
+    f_store_where(good, state->ball_ground.v + lane, ball_ground);
     f_store_where(good, state->known.v + lane, f_keep(grounded, one));
     f_store_where(good, state->missed.v + lane, missed), f_store_where(good, state->weight.v + lane, weight);
     f_store_where(good, state->jump.v + lane, jump), v3_store_where(good, &state->tilt, lane, tilt);

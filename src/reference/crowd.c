@@ -137,6 +137,8 @@ typedef struct ground_plane {
     phx_vec3 point, normal;
     uint32_t body;
     int seen; /* a ray hit this frame */
+    float ball_ground; /* height of what the ball's ray hit */
+    int ball_hit;
 } ground_plane;
 
 /* One plane from two hits: through both, rolled by the mean of their normals. Where that plane and the ground's own normals
@@ -151,6 +153,7 @@ static ground_plane plane_under(const phx_crowd_task *task, const phx_ray_block 
     const int on_heel = heel_hit && (!ball_hit || dot3(ball_point, up) < dot3(heel_point, up));
     ground_plane plane;
     plane.seen = heel_hit || ball_hit;
+    plane.ball_ground = dot3(ball_point, up), plane.ball_hit = ball_hit;
     plane.point = on_heel ? heel_point : ball_point;
     plane.normal = on_heel ? heel_normal : ball_normal;
     plane.body = on_heel ? rays[0].geomID[lane] : rays[1].geomID[lane];
@@ -214,12 +217,16 @@ static leg_work place_foot(const phx_crowd_task *task, const one *o, uint32_t le
     if (!known) last_point = vec3(0.0f, 0.0f, 0.0f), last_normal = up;
     /* at an edge a locked foot stays on the tread that it was put on, although its rays now fall past it */
     int locked_before = there && 0.5f < state->locked.v[lane];
+    const float last_ground = state->ball_ground.v[lane] - dot3(o->travel, up);
     int past_edge = 0;
     if (locked_before && plane.seen) {
         const float tread = height_over(last_point, last_normal, dot3(last_normal, up), lock_point);
         const float seen_there = height_over(plane.point, plane.normal, dot3(plane.normal, up), lock_point);
         past_edge = length * 0.05f < fabsf(seen_there - tread);
+        /* the ball's ray stands still: what changed under it is the ground itself, and is followed */
+        if (!task->frame->bodies && plane.ball_hit && length * 0.05f < fabsf(plane.ball_ground - last_ground)) past_edge = 0;
     }
+    const float ball_ground = plane.ball_hit ? plane.ball_ground : known ? last_ground : 0.0f;
     if (past_edge) plane.point = last_point, plane.normal = last_normal;
     if (past_edge || !plane.seen) plane.body = there ? last_body : PHX_NO_HIT;
     locked_before = locked_before && last_body == plane.body;
@@ -358,7 +365,7 @@ static leg_work place_foot(const phx_crowd_task *task, const one *o, uint32_t le
         state->generation.v[lane] = body.generation;
     }
     set_row3(&state->ball, lane, stored_ball), set_row3(&state->lock_point, lane, stored_lock), set_row3(&state->lock_heading, lane, stored_heading);
-    state->known.v[lane] = wanted;
+    state->ball_ground.v[lane] = ball_ground, state->known.v[lane] = wanted;
     state->missed.v[lane] = missed, state->weight.v[lane] = weight, state->jump.v[lane] = jump;
     set_row3(&state->tilt, lane, tilt);
     state->stands.v[lane] = firm, state->grip.v[lane] = grip, state->locked.v[lane] = locked || starts ? 1.0f : 0.0f;
