@@ -1,52 +1,6 @@
 /* `phalanx feet` on the scenarios of tests/scenarios: expected numbers are worked out from each case by hand, as the comments
  * say; and what it says about scenarios that are wrong. */
-#include "run_tool.h"
-
-#include <jansson.h>
-
-#define SCENARIOS PHALANX_SOURCE_DIR "/tests/scenarios/"
-
-static json_t *run_scenario(const char *name) {
-    char arguments[1024];
-    int status;
-    snprintf(arguments, sizeof arguments, "feet '" SCENARIOS "%s.json' --json", name);
-    char *text = run_tool(arguments, &status);
-    assert_int_equal(status, 0);
-    json_error_t error;
-    json_t *root = json_loads(text, 0, &error);
-    if (!root) fail_msg("%s: %s", name, error.text);
-    free(text);
-    return root;
-}
-
-static json_t *frame_of(json_t *root, size_t frame) {
-    json_t *found = json_array_get(json_object_get(root, "frames"), frame);
-    assert_non_null(found);
-    return found;
-}
-static size_t frames_of(json_t *root) { return json_array_size(json_object_get(root, "frames")); }
-static json_t *leg_of(json_t *frame, size_t leg) { return json_array_get(json_object_get(frame, "legs"), leg); }
-static double number(json_t *object, const char *name) {
-    json_t *value = json_object_get(object, name);
-    assert_true(json_is_number(value));
-    return json_number_value(value);
-}
-typedef struct point {
-    double x, y, z;
-} point;
-static point point_of(json_t *object, const char *name) {
-    json_t *value = json_object_get(object, name);
-    double v[3];
-    assert_int_equal(json_array_size(value), 3);
-    for (size_t i = 0; i < 3; ++i) {
-        assert_true(json_is_number(json_array_get(value, i)));
-        v[i] = json_number_value(json_array_get(value, i));
-    }
-    return (point){v[0], v[1], v[2]};
-}
-static void assert_near(const char *what, double value, double expected, double tolerance) {
-    if (!(fabs(value - expected) <= tolerance)) fail_msg("%s is %.9g instead of %.9g +- %g", what, value, expected, tolerance);
-}
+#include "scenario_run.h"
 
 /* -0.2 (1 - 2^(-0.2 / 0.05)) = -0.1875, whatever the frame rate */
 static void pelvis_eases_alike_at_every_frame_rate(void **state) {
@@ -97,8 +51,6 @@ static void soles_lie_flat_on_slopes(void **state) {
         json_decref(root);
     }
 }
-
-static double tread_under(double z) { return -1.8 + 0.18 * (floor((z + 2.72) / 0.28) + 1); }
 
 /* Pelvis corrections of at most 1.5 m/s / 60 Hz a frame, two reversals a stair; soles of standing feet (animated on the flat)
  * never more than 2 mm under the tread. */

@@ -23,7 +23,7 @@ static void a_captured_frame_replays_on_every_backend(void **state) {
     const struct {
         const char *scenario;
         int frame;
-    } cases[] = {{"stairs_by_ramp", 57}, {"slope_downhill", 0}, {"bad_frames", 1}, {"ride", 40}};
+    } cases[] = {{"stairs_by_ramp", 57}, {"slope_downhill", 0}, {"bad_frames", 1}, {"turning_platform", 40}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         char arguments[1024];
         snprintf(arguments, sizeof arguments, "feet '" SCENARIOS "%s.json' --json --capture %s --capture-frame %d", cases[i].scenario,

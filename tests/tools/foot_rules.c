@@ -1,0 +1,186 @@
+/* The rules of foot placement, one scenario each: locks, bodies, lost and refused ground, edges, levels of detail. Expected numbers
+ * are worked out from the rule, as the comments say. */
+#include "scenario_run.h"
+
+static const double pi = 3.14159265358979323846;
+
+/* The ball stays put while the animation goes to and fro faster than the speed at which feet lock, and slower than that at which
+ * they let go. Drifting at 0.5 m/s the lock opens past 0.2 m, that is 24 frames after the first step of 1/120 m; what is left,
+ * 0.2 m at most, dies away by 1 - 2^(-1 / (60 * 0.05)) = 0.2063 a frame: 0.0413 m. */
+static void locks_do_not_chatter(void **state) {
+    (void)state;
+    json_t *root = run_scenario("lock_chatter");
+    const point at = point_of(leg_of(frame_of(root, 20), 0), "ball");
+    for (size_t f = 2; f < 150; ++f) {
+        assert_true(locked(frame_of(root, f), 0));
+        if (f >= 20) assert_near("ball of a locked foot", apart(point_of(leg_of(frame_of(root, f), 0), "ball"), at), 0, 1e-3);
+    }
+    size_t release = 150;
+    while (release < frames_of(root) && locked(frame_of(root, release), 0)) ++release;
+    assert_in_range(release, 174, 176);
+    point last = point_of(leg_of(frame_of(root, release - 1), 0), "lock_offset");
+    assert_near("last offset", last.z, -0.2, 0.0085);
+    for (size_t f = release; f < release + 5; ++f) {
+        const point offset = point_of(leg_of(frame_of(root, f), 0), "lock_offset");
+        assert_near("offset", offset.z, last.z * exp2(-1.0 / 3), 1e-5);
+        assert_true(apart(offset, last) <= 0.042);
+        last = offset;
+    }
+    json_decref(root);
+}
+
+static point in_platform(point p, size_t frame) {
+    const double t = (double)(frame + 1) / 60, angle = 20 * t * pi / 180, x = p.x - 0.8 * t, z = p.z - 0.5 * t;
+    return (point){cos(angle) * x - sin(angle) * z, p.y, sin(angle) * x + cos(angle) * z};
+}
+
+static void locked_feet_ride_and_turn_with_their_body(void **state) {
+    (void)state;
+    json_t *root = run_scenario("turning_platform");
+    for (size_t leg = 0; leg < 2; ++leg) {
+        const char *const ends[] = {"heel", "ball"};
+        for (int end = 0; end < 2; ++end) {
+            const point first = in_platform(point_of(leg_of(frame_of(root, 0), leg), ends[end]), 0);
+            for (size_t f = 0; f < 60; ++f) {
+                assert_true(locked(frame_of(root, f), leg));
+                assert_near(ends[end], apart(in_platform(point_of(leg_of(frame_of(root, f), leg), ends[end]), f), first), 0, 1e-3);
+            }
+        }
+        /* told in the body's own frame */
+        const point lock = point_of(leg_of(frame_of(root, 59), leg), "lock_point"),
+                    ball = point_of(leg_of(frame_of(root, 59), leg), "ball");
+        assert_near("lock point", apart(in_platform(ball, 59), lock), 0, 1e-3);
+    }
+    json_decref(root);
+}
+
+/* nothing pulls the foot when its body becomes another one that is elsewhere */
+static void a_body_that_is_replaced_moves_nobody(void **state) {
+    (void)state;
+    json_t *root = run_scenario("platform_replaced");
+    for (size_t leg = 0; leg < 2; ++leg)
+        for (size_t f = 30; f < 60; ++f) {
+            const point before = point_of(leg_of(frame_of(root, f - 1), leg), "ball"),
+                        after = point_of(leg_of(frame_of(root, f), leg), "ball");
+            assert_near("ball", apart(before, after), 0, 0.0277 * 0.2063 + 1e-4); /* what the lock held, easing out at most */
+        }
+    json_decref(root);
+}
+
+static void feet_ride_a_lift(void **state) {
+    (void)state;
+    json_t *root = run_scenario("lift");
+    for (size_t f = 0; f < frames_of(root); ++f)
+        for (size_t leg = 0; leg < 2; ++leg) {
+            const double floor = fmin((double)(f + 1), 66) / 60;
+            assert_near("heel over the lift", point_of(leg_of(frame_of(root, f), leg), "heel").y - floor, 0, 1e-3);
+            assert_near("ball over the lift", point_of(leg_of(frame_of(root, f), leg), "ball").y - floor, 0, 1e-3);
+        }
+    json_decref(root);
+}
+
+/* Held for 0.1 s (6 frames, of which rounding may take the last), then 2^(-1/6) a frame. */
+static void lost_ground_is_held_and_then_let_go(void **state) {
+    (void)state;
+    json_t *root = run_scenario("lost_ground");
+    size_t f = 30;
+    while (f < 60 && number(leg_of(frame_of(root, f), 0), "weight") == 1) ++f;
+    assert_in_range(f, 35, 36);
+    double expected = 1;
+    for (; f < 60; ++f) assert_near("weight", number(leg_of(frame_of(root, f), 0), "weight"), expected *= exp2(-1.0 / 6), 1e-4);
+    json_decref(root);
+}
+
+static void unusable_hits_are_misses(void **state) {
+    (void)state;
+    json_t *root = run_scenario("refused_hits");
+    for (size_t f = 0; f < 7; ++f) {
+        json_t *leg = leg_of(frame_of(root, f), 0);
+        assert_near("weight", number(leg, "weight"), 0, 0);
+        assert_true(json_is_null(json_object_get(leg, "body")));
+        assert_near("ankle moved by", apart(point_of(leg, "ankle"), point_of(json_object_get(leg, "animated"), "ankle")), 0, 1e-6);
+    }
+    assert_near("a good hit's weight", number(leg_of(frame_of(root, 7), 0), "weight"), 1, 0);
+    assert_near("a good hit's ankle", point_of(leg_of(frame_of(root, 7), 0), "ankle").y, 0.18, 1e-3);
+    json_decref(root);
+}
+
+static void pelvis_ignores_feet_over_the_void(void **state) {
+    (void)state;
+    json_t *root = run_scenario("over_the_void");
+    for (size_t f = 0; f < 5; ++f) {
+        assert_near("pelvis", number(frame_of(root, f), "pelvis"), 0, 1e-6);
+        assert_near("ankle over the void", point_of(leg_of(frame_of(root, f), 1), "ankle").y, 0.08, 1e-5);
+    }
+    json_decref(root);
+}
+
+static void feet_half_over_an_edge_stay_level_on_the_tread(void **state) {
+    (void)state;
+    json_t *root = run_scenario("half_over_an_edge");
+    for (size_t f = 0; f < frames_of(root); ++f)
+        for (size_t leg = 0; leg < 2; ++leg) {
+            assert_near("heel", point_of(leg_of(frame_of(root, f), leg), "heel").y, 0, 1e-3);
+            assert_near("ball", point_of(leg_of(frame_of(root, f), leg), "ball").y, 0, 1e-3);
+        }
+    json_decref(root);
+}
+
+static void teleport_forgets(void **state) {
+    (void)state;
+    json_t *there = run_scenario("teleport"), *fresh = run_scenario("fresh");
+    json_t *after = frame_of(there, frames_of(there) - 1), *alone = frame_of(fresh, 0);
+    assert_true(json_equal(json_object_get(after, "legs"), json_object_get(alone, "legs")));
+    assert_true(json_equal(json_object_get(after, "pelvis"), json_object_get(alone, "pelvis")));
+    json_decref(there), json_decref(fresh);
+}
+
+/* the same corrections again; the pelvis alone, so that the legs hang 0.17 lower; nothing */
+static void levels_of_detail_do_as_much_as_they_say(void **state) {
+    (void)state;
+    json_t *root = run_scenario("levels_of_detail");
+    const double ankles[4][2] = {{0.08, -0.17}, {0.08, -0.17}, {-0.09, -0.09}, {0.08, 0.08}}, pelvis[4] = {0.73, 0.73, 0.73, 0.9};
+    const size_t frames[4] = {29, 39, 49, 59};
+    for (int i = 0; i < 4; ++i) {
+        json_t *frame = frame_of(root, frames[i]);
+        for (size_t leg = 0; leg < 2; ++leg) assert_near("ankle", point_of(leg_of(frame, leg), "ankle").y, ankles[i][leg], 1e-3);
+        assert_near("pelvis", point_of(frame, "pelvis_position").y, pelvis[i], 1e-3);
+    }
+    json_decref(root);
+}
+
+/* on stairs a swinging sole may graze a tread, by a centimetre at most */
+static void swinging_feet_clear_the_risers(void **state) {
+    (void)state;
+    const char *const names[] = {"stairs_by_ramp", "stairs_by_capsule"};
+    for (int i = 0; i < 2; ++i) {
+        json_t *root = run_scenario(names[i]);
+        double deepest = 0;
+        for (size_t f = 24; f < frames_of(root); ++f)
+            for (size_t leg = 0; leg < 2; ++leg) {
+                const point heel = point_of(leg_of(frame_of(root, f), leg), "heel"),
+                            ball = point_of(leg_of(frame_of(root, f), leg), "ball");
+                deepest = fmin(deepest, fmin(heel.y - tread_under(heel.z), ball.y - tread_under(ball.z)));
+            }
+        printf("# %s: deepest %.1f mm\n", names[i], deepest * 1e3);
+        assert_true(deepest >= -0.01);
+        json_decref(root);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(locks_do_not_chatter),
+        cmocka_unit_test(locked_feet_ride_and_turn_with_their_body),
+        cmocka_unit_test(a_body_that_is_replaced_moves_nobody),
+        cmocka_unit_test(feet_ride_a_lift),
+        cmocka_unit_test(lost_ground_is_held_and_then_let_go),
+        cmocka_unit_test(unusable_hits_are_misses),
+        cmocka_unit_test(pelvis_ignores_feet_over_the_void),
+        cmocka_unit_test(feet_half_over_an_edge_stay_level_on_the_tread),
+        cmocka_unit_test(teleport_forgets),
+        cmocka_unit_test(levels_of_detail_do_as_much_as_they_say),
+        cmocka_unit_test(swinging_feet_clear_the_risers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
