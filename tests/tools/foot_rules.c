@@ -91,6 +91,22 @@ static void lost_ground_is_held_and_then_let_go(void **state) {
     json_decref(root);
 }
 
+/* Half-lives of 0.05 s are 3 frames long: after 30 frames 0.15 m / 1024 are left. */
+static void standing_feet_follow_ground_that_falls_away(void **state) {
+    (void)state;
+    json_t *root = run_scenario("ground_falls_away");
+    for (size_t leg = 0; leg < 2; ++leg) {
+        double last = 0;
+        for (size_t f = 30; f < 90; ++f) {
+            const double heel = point_of(leg_of(frame_of(root, f), leg), "heel").y;
+            assert_true(heel <= last + 1e-6 && last - heel <= 0.15 * 0.2063 + 1e-4);
+            last = heel;
+        }
+        assert_near("heel after half a second", point_of(leg_of(frame_of(root, 60), leg), "heel").y, -0.15, 1e-3);
+    }
+    json_decref(root);
+}
+
 static void unusable_hits_are_misses(void **state) {
     (void)state;
     json_t *root = run_scenario("refused_hits");
@@ -175,6 +191,7 @@ int main(void) {
         cmocka_unit_test(a_body_that_is_replaced_moves_nobody),
         cmocka_unit_test(feet_ride_a_lift),
         cmocka_unit_test(lost_ground_is_held_and_then_let_go),
+        cmocka_unit_test(standing_feet_follow_ground_that_falls_away),
         cmocka_unit_test(unusable_hits_are_misses),
         cmocka_unit_test(pelvis_ignores_feet_over_the_void),
         cmocka_unit_test(feet_half_over_an_edge_stay_level_on_the_tread),

@@ -49,6 +49,28 @@ static void a_captured_frame_replays_on_every_backend(void **state) {
     }
 }
 
+/* some of a crowd in motion, captured while two threads work on it */
+static void a_crowd_in_motion_replays(void **state) {
+    (void)state;
+    char arguments[1024];
+    int status;
+    snprintf(arguments, sizeof arguments,
+             "demo --characters 300 --frames 20 --threads 2 --ground stairs --capture %s --capture-frame 17 --capture-first 50 "
+             "--capture-count 90 "
+             ">/dev/null 2>&1",
+             capture_path);
+    free(run_tool(arguments, &status));
+    assert_int_equal(status, 0);
+    FOR_EACH_BACKEND(backend) {
+        snprintf(arguments, sizeof arguments, "replay %s --json --backend %s", capture_path, phx_backend_name(backend));
+        json_t *replay = json_of(arguments), *characters = json_object_get(replay, "characters");
+        assert_int_equal(json_array_size(characters), 90);
+        assert_int_equal(json_integer_value(json_object_get(json_array_get(characters, 89), "character")), 139);
+        assert_int_equal(json_integer_value(json_object_get(replay, "different")), 0);
+        json_decref(replay);
+    }
+}
+
 static void a_page_is_written_with_the_data_in_it(void **state) {
     (void)state;
     char arguments[1024], page[] = "/tmp/phalanx_page_XXXXXX";
@@ -128,6 +150,7 @@ int main(void) {
     if (mkstemp(capture_path) < 0) return 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_captured_frame_replays_on_every_backend),
+        cmocka_unit_test(a_crowd_in_motion_replays),
         cmocka_unit_test(a_page_is_written_with_the_data_in_it),
         cmocka_unit_test(what_differs_is_named),
     };

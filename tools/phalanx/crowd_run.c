@@ -1,6 +1,7 @@
 /* The crowd's frame loop: workers take tiles from a counter, times are kept per worker and frame. */
 #define _DEFAULT_SOURCE
 #include "crowd_run.h"
+#include "capture_file.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -35,6 +36,9 @@ typedef struct stage_run {
     pthread_barrier_t barrier;
     uint32_t workers;
     atomic_bool rejected;
+    capture_file file; /* bytes NULL: nothing is being captured */
+    bool file_failed;
+    io_error file_error;
 } stage_run;
 
 static uint64_t now(void) {
@@ -153,6 +157,7 @@ static void run_tile(stage_run *s, pass *pass, phx_crowd_frame *view, uint32_t w
     t[2] = now();
     for (uint32_t b = 0; b < rays.count; ++b) ground_cast16(s->options->ground, rays.active[b / (2 * rays.legs)], &rays.blocks[b]);
     t[3] = now();
+    if (main_pass && s->file.bytes != NULL) capture_file_tile(&s->file, pass->crowd, view, tile);
     if (rays.blocks == NULL || phx_crowd_solve(pass->crowd, view, tile) != PHX_OK) atomic_store(&s->rejected, true);
     t[4] = now();
     for (int k = 0; k < STAGES; ++k) spent[k] += t[k + 1] - t[k];
@@ -170,14 +175,18 @@ static void run_tile(stage_run *s, pass *pass, phx_crowd_frame *view, uint32_t w
     }
 }
 
+static phx_crowd_frame view_of(const stage_run *s, const pass *pass, uint32_t worker) {
+    return (phx_crowd_frame){.count = pass->characters,
+                             .dt = (float)s->options->dt,
+                             .poses = phx_poses_of(pass->poses, s->options->motion->joint_count),
+                             .root_position = PHX_VIEW_ARRAY(s->places),
+                             .root_rotation = PHX_VIEW_ARRAY(s->turns),
+                             .flags = PHX_VIEW_ARRAY(s->flags),
+                             .worker = worker};
+}
+
 static void run_pass(stage_run *s, pass *pass, uint32_t worker, uint32_t frame) {
-    phx_crowd_frame view = {.count = pass->characters,
-                            .dt = (float)s->options->dt,
-                            .poses = phx_poses_of(pass->poses, s->options->motion->joint_count),
-                            .root_position = PHX_VIEW_ARRAY(s->places),
-                            .root_rotation = PHX_VIEW_ARRAY(s->turns),
-                            .flags = PHX_VIEW_ARRAY(s->flags),
-                            .worker = worker};
+    phx_crowd_frame view = view_of(s, pass, worker);
     const uint32_t tiles = phx_crowd_frame_tiles(pass->crowd, &view);
     for (;;) {
         const uint32_t tile = atomic_fetch_add_explicit(&pass->next_tile, 1, memory_order_relaxed);
@@ -200,6 +209,22 @@ typedef struct worker_start {
     uint32_t worker;
 } worker_start;
 
+/* By one worker, before and after all work on a frame. */
+static void begin_capture(stage_run *s, uint32_t frame) {
+    const crowd_run_options *o = s->options;
+    if (o->capture_path == NULL || frame != o->capture_frame) return;
+    const phx_crowd_frame view = view_of(s, &s->first, 0);
+    s->file_failed = !capture_file_begin(&s->file, s->first.crowd, &view, o->capture_first, o->capture_count, &s->file_error);
+}
+
+static void end_capture(stage_run *s) {
+    if (s->file.bytes == NULL) return;
+    const phx_crowd_frame view = view_of(s, &s->first, 0);
+    s->file_failed = !capture_file_finish(&s->file, s->first.crowd, &view, &s->file_error) ||
+                     !capture_file_write(&s->file, s->options->capture_path, &s->file_error);
+    capture_file_free(&s->file);
+}
+
 static void *work(void *argument) {
     const worker_start *start = argument;
     stage_run *s = start->stage;
@@ -210,9 +235,11 @@ static void *work(void *argument) {
             atomic_store(&s->first.next_tile, 0);
             atomic_store(&s->again.next_tile, 0);
         }
+        if (start->worker == 0) begin_capture(s, frame);
         pthread_barrier_wait(&s->barrier);
         run_pass(s, &s->first, start->worker, frame);
         pthread_barrier_wait(&s->barrier);
+        if (start->worker == 0) end_capture(s);
         if (again) run_pass(s, &s->again, start->worker, frame);
         if (again) pthread_barrier_wait(&s->barrier);
         if (start->worker == 0) show_progress(s, frame, started, &shown);
@@ -361,6 +388,7 @@ bool crowd_run_start(const crowd_run_options *options, crowd_run *run, io_error 
         free(threads);
         pthread_barrier_destroy(&s.barrier);
         summarise(&s);
+        if (s.file_failed) good = io_fail(error, "%s", s.file_error.text);
         if (s.rejected) good = io_fail(error, "the crowd refused a frame; this is a fault of phalanx itself");
         if (s.different != 0) {
             const uint64_t at = s.different - 1;

@@ -35,6 +35,8 @@ typedef struct crowd_run_options {
     uint32_t reference_characters, reference_frames; /* how many the reference backend runs again; 0 = none */
     const uint32_t *captured;                        /* characters, rising */
     uint32_t captured_count;
+    const char *capture_path; /* one frame of some characters goes there, for `phalanx replay`; NULL = none */
+    uint32_t capture_frame, capture_first, capture_count;
     const char *progress; /* command name for a line on standard error; NULL = silent */
 } crowd_run_options;
 

@@ -60,7 +60,7 @@ int command_demo(int argc, char **argv) {
     const char *characters_text = NULL, *frames_text = NULL, *threads_text = NULL, *backend_name = NULL, *seed_text = NULL,
                *character_path = NULL;
     const char *clip_text = NULL, *ground_text = NULL, *json = NULL, *report = NULL, *given_legs = NULL, *unit = NULL, *up = NULL,
-               *scale = NULL;
+               *scale = NULL, *capture = NULL, *capture_frame_text = NULL, *capture_first_text = NULL, *capture_count_text = NULL;
     const cli_option options[] = {
         {"--characters", "N", "how many walk (10000)", &characters_text, NULL},
         {"--frames", "F", "how long, at 60 frames a second (240)", &frames_text, NULL},
@@ -72,6 +72,10 @@ int command_demo(int argc, char **argv) {
         {"--ground", "FILE", "height map or mesh, or flat, slope:DEG, stairs[:RISE,RUN], hills[:SEED] (hills)", &ground_text, NULL},
         {"--json", "FILE", "write the figures there; - is standard output", &json, NULL},
         {"--report", "FILE.html", "write a page with pictures there", &report, NULL},
+        {"--capture", "FILE", "write one frame of some characters for `phalanx replay`", &capture, NULL},
+        {"--capture-frame", "N", "which frame, from 0 (the last)", &capture_frame_text, NULL},
+        {"--capture-first", "C", "the first of its characters, from 0 (0)", &capture_first_text, NULL},
+        {"--capture-count", "N", "how many (64)", &capture_count_text, NULL},
         {"--legs", "LEGS", "name the legs: hip,knee,ankle[,ball];hip,knee,ankle[,ball]...", &given_legs, NULL},
         {"--unit", "M", "metres per unit of the character's file", &unit, NULL},
         {"--up", "y|z", "the character's file's up axis", &up, NULL},
@@ -92,6 +96,13 @@ int command_demo(int argc, char **argv) {
         !cli_number("demo", "--unit", unit, 1e-6, 1e6, &reading.unit) || !cli_up("demo", up, &reading.up) ||
         !cli_number("demo", "--ground-scale", scale, 1e-6, 1e6, &placing.scale))
         return CLI_USAGE;
+    uint64_t capture_frame = frames - 1, capture_first = 0, capture_count = 64;
+    if (!cli_count("demo", "--capture-frame", capture_frame_text, 0, frames - 1, &capture_frame) ||
+        !cli_count("demo", "--capture-first", capture_first_text, 0, count - 1, &capture_first) ||
+        !cli_count("demo", "--capture-count", capture_count_text, 1, count, &capture_count))
+        return CLI_USAGE;
+    if (capture == NULL && (capture_frame_text != NULL || capture_first_text != NULL || capture_count_text != NULL))
+        return cli_complain(CLI_USAGE, "demo", "--capture-frame, --capture-first and --capture-count need --capture FILE");
     if (character_path == NULL && (clip_text != NULL || given_legs != NULL || unit != NULL || up != NULL))
         return cli_complain(CLI_USAGE, "demo", "--clip, --legs, --unit and --up speak of a file: name it with --character");
     const phx_backend *backend = backend_name != NULL ? phx_backend_find(backend_name) : phx_backend_best();
@@ -139,6 +150,10 @@ int command_demo(int argc, char **argv) {
                                         .reference_frames = (uint32_t)(frames < 60 ? frames : 60),
                                         .captured = captured,
                                         .captured_count = captures,
+                                        .capture_path = capture,
+                                        .capture_frame = (uint32_t)capture_frame,
+                                        .capture_first = (uint32_t)capture_first,
+                                        .capture_count = (uint32_t)capture_count,
                                         .progress = "demo"};
         good = crowd_run_start(&walk, &run, &error);
     }
