@@ -562,7 +562,7 @@ static inline void ccd_group(const phx_ccd_setup *setup, const phx_chain_blocks 
         lf wanted = i_as_f(i_and(i_add(i_bits_of(length), i_splat(4)), i_splat(-8)));
         if (blocks->length) wanted = f_load(blocks->length[block * (joints - 1) + from + j].v + lane);
         const lm nothing = f_le(length, least_divisor);
-        ok = m_and(ok, f_le(zero, wanted));
+        ok = m_and(ok, m_and(f_le(zero, wanted), f_lt(length, f_splat(1e18f)))); /* the second: joints that are not finite */
         bone = v3_scale(bone, f_div(wanted, f_max(length, least_divisor)));
         length = wanted;
         if (m_any(nothing)) bone = v3_select(nothing, v3_zero(), bone), length = f_select(nothing, zero, length);

@@ -45,13 +45,22 @@ static void crowd_prepare(const phx_crowd_task *task) {
                 /* input that arithmetic can bear, or the character is left alone this frame and starts afresh in the next */
                 const lf norm = q4_dot(rotation, rotation);
                 good = m_and(good, m_and(f_lt(v3_dot(root, root), f_splat(1e18f)), m_and(f_lt(f_splat(0.25f), norm), f_lt(norm, f_splat(4.0f)))));
+                if (scales && setup->pelvis_parent != PHX_NO_JOINT) { /* the pelvis's correction will be divided by it */
+                    const lv3 scale = v3_load(&scales[setup->pelvis_parent], lane);
+                    const lf least = f_splat(1e-6f);
+                    good = m_and(good, m_and(f_lt(least, f_abs(scale.x)), m_and(f_lt(least, f_abs(scale.y)), f_lt(least, f_abs(scale.z)))));
+                }
                 for (uint32_t leg = 0; leg < legs; ++leg) {
                     const phx_leg_setup *rig = setup->legs + leg;
                     phx_foot_rows *foot = task->feet + group * legs + leg;
                     const lv3 heel = v3_add(v3_load(&joints[rig->ankle].position, lane), q4_rotate(q4_load(&joints[rig->ankle].rotation, lane), v3_of(rig->heel_offset)));
-                    const lv3 ball = v3_add(v3_load(&joints[rig->ball].position, lane), q4_rotate(q4_load(&joints[rig->ball].rotation, lane), v3_of(rig->ball_offset)));
+                    const lq4 turned = q4_load(&joints[rig->ball].rotation, lane);
+                    const lv3 ball = v3_add(v3_load(&joints[rig->ball].position, lane), q4_rotate(turned, v3_of(rig->ball_offset)));
                     v3_store(&foot->heel, lane, heel), v3_store(&foot->ball, lane, ball);
                     good = m_and(good, m_and(f_lt(v3_dot(heel, heel), f_splat(1e18f)), f_lt(v3_dot(ball, ball), f_splat(1e18f))));
+                    /* a rotation without length anywhere above leaves none here */
+                    const lf turned_norm = q4_dot(turned, turned);
+                    good = m_and(good, m_and(f_lt(f_splat(0.25f), turned_norm), f_lt(turned_norm, f_splat(4.0f))));
                 }
                 v3_store(&task->root_position[group], lane, root), q4_store(&task->root_rotation[group], lane, rotation);
             }

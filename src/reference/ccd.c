@@ -502,7 +502,7 @@ static void solve_chain(const void *call, phx_reference_chain *chain) {
         phx_vec3 bone = sub3(chain->position[from + j + 1], chain->position[from + j]);
         float bone_length = length3(bone);
         const float wanted = chain->has_length ? chain->length[from + j] : settled_length(bone_length);
-        sound &= 0.0f <= wanted;
+        sound &= 0.0f <= wanted && bone_length < 1e18f; /* with lengths given, only the second sees joints that are not finite */
         bone = bone_length <= 1e-30f ? zero : scale3(bone, wanted / max1(bone_length, 1e-30f));
         bone_length = bone_length <= 1e-30f ? 0.0f : wanted;
         c.bone[j] = bone, length[j] = bone_length;

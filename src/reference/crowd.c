@@ -42,13 +42,21 @@ void phx_reference_crowd_prepare(const phx_crowd_task *task) {
             /* input that arithmetic can bear, or the character is left alone this frame and starts afresh in the next */
             const float norm = dot4(rotation, rotation);
             good = dot3(root, root) < 1e18f && 0.25f < norm && norm < 4.0f;
+            if (task->scales && setup->pelvis_parent != PHX_NO_JOINT) { /* the pelvis's correction will be divided by it */
+                const phx_vec3 scale = row3(&task->scales[group * slots + setup->pelvis_parent], lane);
+                good = good && 1e-6f < fabsf(scale.x) && 1e-6f < fabsf(scale.y) && 1e-6f < fabsf(scale.z);
+            }
             for (uint32_t leg = 0; leg < legs; ++leg) {
                 const phx_leg_setup *rig = setup->legs + leg;
                 phx_foot_rows *foot = task->feet + group * legs + leg;
                 const phx_vec3 heel = add3(row3(&joints[rig->ankle].position, lane), rotate3(row4(&joints[rig->ankle].rotation, lane), rig->heel_offset));
-                const phx_vec3 ball = add3(row3(&joints[rig->ball].position, lane), rotate3(row4(&joints[rig->ball].rotation, lane), rig->ball_offset));
+                const phx_quat turned = row4(&joints[rig->ball].rotation, lane);
+                const phx_vec3 ball = add3(row3(&joints[rig->ball].position, lane), rotate3(turned, rig->ball_offset));
                 set_row3(&foot->heel, lane, heel), set_row3(&foot->ball, lane, ball);
                 good = good && dot3(heel, heel) < 1e18f && dot3(ball, ball) < 1e18f;
+                /* a rotation without length anywhere above leaves none here */
+                const float turned_norm = dot4(turned, turned);
+                good = good && 0.25f < turned_norm && turned_norm < 4.0f;
             }
             set_row3(&task->root_position[group], lane, root), set_row4(&task->root_rotation[group], lane, rotation);
         }
