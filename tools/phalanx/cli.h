@@ -56,5 +56,6 @@ int command_inspect(int argc, char **argv);
 int command_demo(int argc, char **argv);
 int command_bake(int argc, char **argv);
 int command_solve(int argc, char **argv);
+int command_verify(int argc, char **argv);
 
 #endif

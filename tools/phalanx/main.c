@@ -19,6 +19,7 @@ static const command commands[] = {
     {"feet", "drive the foot stages from a hand-written scenario", command_feet},
     {"inspect", "skeleton, legs and clips of a character file", command_inspect},
     {"solve", "chain problems in as JSON, answers out", command_solve},
+    {"verify", "does this machine give the one answer? hashes of a fixed workload", command_verify},
 };
 
 static void print_help(FILE *out) {

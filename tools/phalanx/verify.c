@@ -1,0 +1,26 @@
+/* `phalanx verify`: does this machine give the one answer? The work is in verify_run.c. */
+#include "cli.h"
+#include "verify_run.h"
+
+int command_verify(int argc, char **argv) {
+    const char *backend = NULL, *threads_text = NULL, *update = NULL;
+    const cli_option options[] = {
+        {"--backend", "NAME", "only this one; otherwise all that are usable here", &backend, NULL},
+        {"--threads", "N", "threads of the split runs, 1 to 64; default 4", &threads_text, NULL},
+        {"--update", "FILE", "record: write the hashes to FILE, tools/phalanx/golden.h", &update, NULL},
+    };
+    cli_command_line line = {
+        .synopsis = "verify [--backend NAME] [--threads N] [--update FILE]",
+        .about = "Solves a fixed workload of more than 100,000 chains and thousands of crowd frames in order, shuffled and split over threads, and\n"
+                 "as blocks, and compares one hash a solver with the recorded one. Where an answer differs, says which chain is the first.\n"
+                 "Exit status: 0 all equal, 1 something differs.",
+        .options = options, .option_count = sizeof options / sizeof *options};
+    const int status = cli_parse(&line, argc, argv);
+    if (status >= 0) return status;
+    uint64_t threads = 4;
+    if (!cli_count(argv[0], "--threads", threads_text, 1, 64, &threads)) return CLI_USAGE;
+    const int result = verify_run(backend, (unsigned)threads, update);
+    if (result == 2) return cli_complain(CLI_USAGE, argv[0], "--backend: '%s' is not usable here; `phalanx backends` lists those that are", backend);
+    if (result == 1) return cli_complain(CLI_INPUT, argv[0], "this machine's answers are not those recorded");
+    return CLI_DONE;
+}

@@ -1,0 +1,14 @@
+/* Runs the workload on backends, compares its hashes with the golden ones, and finds the first chain that differs. Called by
+ * `phalanx verify` and by tests/matrix. */
+#ifndef PHALANX_TOOLS_VERIFY_RUN_H
+#define PHALANX_TOOLS_VERIFY_RUN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* backend: a name, or NULL for every one that is usable here. Prints a line a backend and workload on standard output, what differs
+ * too. update: a file to which golden.h is written anew instead of being compared, or NULL. 0: all as recorded, 1: something differs, or
+ * memory ran out, or the file could not be written; 2: there is no such backend. */
+int verify_run(const char *backend, unsigned threads, const char *update);
+
+#endif
