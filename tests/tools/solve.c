@@ -243,6 +243,7 @@ static void refusals_name_case_field_value_and_mend(void **state) {
         {"{\"id\": \"k\", " LEG ", \"max_iterations\": 1.5}", {"'k'", "'max_iterations'", "whole"}},
         {"{\"id\": \"k\", " LEG ", \"damping\": 2}", {"'k'", "'damping'", "up to 1"}},
         {"{\"id\": \"k\", " LEG ", \"twist\": \"roll\"}", {"'k'", "'twist'", "\"roll\""}},
+        {"{\"id\": \"k\", \"solver\": \"ccd\", \"joints\": [[0,0,0],[1,0,0]], \"target\": [1,0,0], \"twist\": \"plane\"}", {"'k'", "'twist'", "inherit"}},
         {"{\"id\": \"k\", " LEG ", \"limits\": [null]}", {"'k'", "'limits'", "3 are wanted"}},
         {"{\"id\": \"k\", " LEG ", \"limits\": [null, 3, null]}", {"'k'", "'limits[1]'", "\"type\""}},
         {"{\"id\": \"k\", " LEG ", \"limits\": [null, {\"type\": \"ball\"}, null]}", {"'k'", "'limits[1]'", "\"ball\""}},

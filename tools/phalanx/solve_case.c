@@ -332,6 +332,9 @@ static bool read_case(place *at, const json_t *object, solve_case *one) {
         else if (!name || strcmp(name, "plane") != 0) return refuse(at, "twist", "is %s; \"plane\" or \"inherit\" is wanted", shown(twist));
     }
 
+    if (twist && one->solver == SOLVE_CCD && one->twist == PHX_TWIST_PLANE)
+        return refuse(at, "twist", "is \"plane\"; ccd turns joints as they come and knows \"inherit\" alone");
+
     const json_t *limits = json_object_get(object, "limits");
     if (limits) {
         if (!json_is_array(limits) || (json_array_size(limits) != n && json_array_size(limits) != n - 1))
