@@ -37,7 +37,8 @@ static void fill(random_state *r, leg *legs) {
 static phx_two_bone_params params_of(int k) {
     phx_two_bone_params params = phx_two_bone_params_default();
     params.twist = (phx_twist)(k & 1);
-    if (k & 2) params.soft_start = 0.9f, params.max_stretch = 1.1f, params.max_bend = 2.5f, params.min_bend = 0.1f, params.max_bend_turn = 0.5f;
+    if (k & 2)
+        params.soft_start = 0.9f, params.max_stretch = 1.1f, params.max_bend = 2.5f, params.min_bend = 0.1f, params.max_bend_turn = 0.5f;
     return params;
 }
 
@@ -77,7 +78,8 @@ static void flushed_denormals_and_other_roundings_change_next_to_nothing(void **
         assert_int_equal(status, PHX_OK);
         for (int i = 0; i < LEGS; ++i) {
             assert_true(all_finite(&other[i]));
-            assert_below(gap(vec_of(plain[i].tip_position), vec_of(other[i].tip_position)), 5e-4); /* a straight knee moves by the root of a rounding */
+            assert_below(gap(vec_of(plain[i].tip_position), vec_of(other[i].tip_position)),
+                         5e-4); /* a straight knee moves by the root of a rounding */
 #if defined(__x86_64__)
             if (modes[m] == (0x1F80 | FLUSH)) { /* to the bit, but for numbers that are next to zero themselves */
                 assert_below(gap(vec_of(plain[i].tip_position), vec_of(other[i].tip_position)), 1e-37);
@@ -99,7 +101,9 @@ static void valid_input_raises_no_exception(void **state) {
         feclearexcept(FE_ALL_EXCEPT);
         assert_int_equal(phx_two_bone_solve(backend, &job), PHX_OK);
         const int raised = fetestexcept(FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW);
-        if (raised) print_error("%s, parameters %d: %s%s%s\n", phx_backend_name(backend), k, raised & FE_INVALID ? "invalid " : "", raised & FE_DIVBYZERO ? "division " : "", raised & FE_OVERFLOW ? "overflow" : "");
+        if (raised)
+            print_error("%s, parameters %d: %s%s%s\n", phx_backend_name(backend), k, raised & FE_INVALID ? "invalid " : "",
+                        raised & FE_DIVBYZERO ? "division " : "", raised & FE_OVERFLOW ? "overflow" : "");
         assert_int_equal(raised, 0);
     }
 }

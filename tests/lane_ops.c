@@ -130,8 +130,8 @@ static void compare(const width *w, lane_op op, const uint32_t *a, const uint32_
         const uint32_t want = plain(op, a[from], b[from], c[from]);
         if (out[i] == want) continue;
         if (may_differ_in_nan(op) && isnan(as_float(want)) && isnan(as_float(out[i]))) continue;
-        print_error("%s, operation %d, lane %zu: a %08x b %08x c %08x gives %08x, plain C %08x\n", w->backend, (int)op, i, a[from], b[from], c[from],
-                    out[i], want);
+        print_error("%s, operation %d, lane %zu: a %08x b %08x c %08x gives %08x, plain C %08x\n", w->backend, (int)op, i, a[from], b[from],
+                    c[from], out[i], want);
         fail();
     }
 }
@@ -144,7 +144,8 @@ static void every_operation_is_plain_c_in_every_lane(void **state) {
         for (int op = 0; op < OP_COUNT; ++op) {
             for (uint32_t i = 0; i < SPECIALS; ++i) for (uint32_t j = 0; j < SPECIALS; ++j) {
                 uint32_t a[16], b[16], c[16];
-                for (uint32_t l = 0; l < 16; ++l) a[l] = specials[(i + l) % SPECIALS], b[l] = specials[(j + 3 * l) % SPECIALS], c[l] = i + j * l;
+                for (uint32_t l = 0; l < 16; ++l)
+                    a[l] = specials[(i + l) % SPECIALS], b[l] = specials[(j + 3 * l) % SPECIALS], c[l] = i + j * l;
                 compare(widths + k, (lane_op)op, a, b, c);
             }
             for (int round = 0; round < 20000; ++round) {
@@ -170,29 +171,32 @@ static void strided_moves_touch_their_elements_only(void **state) {
     static const size_t strides[] = {0, 4, 12, 13, 16, 17, 20, 28, 40, 64, 100, 67 * 40};
     for (uint32_t k = 0, count = usable_widths(widths); k < count; ++k) {
         const size_t lanes = widths[k].table->lanes;
-        for (size_t s = 0; s < sizeof strides / sizeof *strides; ++s) for (size_t offset = 0; offset < 20; ++offset) for (int n = 1; n <= 4; ++n) {
-            const size_t size = (size_t)n * 4, stride = strides[s];
-            if (n == 2 || (stride && stride < size)) continue;
-            const size_t span = (lanes - 1) * stride + size;
-            /* exactly as large as needed: the sanitizer sees a byte too many */
-            unsigned char *memory = malloc(offset + span), *wanted = malloc(offset + span);
-            for (size_t i = 0; i < offset + span; ++i) memory[i] = wanted[i] = (unsigned char)random_bits(&r);
-            uint32_t rows[64] = {0};
-            widths[k].table->gather(n, (const char *)memory + offset, stride, rows);
-            for (size_t l = 0; l < lanes; ++l) for (size_t e = 0; e < (size_t)n; ++e) {
-                uint32_t word;
-                memcpy(&word, memory + offset + l * stride + 4 * e, 4);
-                assert_int_equal(rows[16 * e + l], word);
-            }
-            if (stride) {
-                for (size_t i = 0; i < 64; ++i) rows[i] = (uint32_t)random_bits(&r);
-                for (size_t l = 0; l < lanes; ++l) for (size_t e = 0; e < (size_t)n; ++e)
-                    memcpy(wanted + offset + l * stride + 4 * e, &rows[16 * e + l], 4);
-                widths[k].table->scatter(n, (char *)memory + offset, stride, rows);
-                assert_int_equal(first_difference(memory, wanted, offset + span), -1);
-            }
-            free(memory), free(wanted);
-        }
+        for (size_t s = 0; s < sizeof strides / sizeof *strides; ++s)
+            for (size_t offset = 0; offset < 20; ++offset)
+                for (int n = 1; n <= 4; ++n) {
+                    const size_t size = (size_t)n * 4, stride = strides[s];
+                    if (n == 2 || (stride && stride < size)) continue;
+                    const size_t span = (lanes - 1) * stride + size;
+                    /* exactly as large as needed: the sanitizer sees a byte too many */
+                    unsigned char *memory = malloc(offset + span), *wanted = malloc(offset + span);
+                    for (size_t i = 0; i < offset + span; ++i) memory[i] = wanted[i] = (unsigned char)random_bits(&r);
+                    uint32_t rows[64] = {0};
+                    widths[k].table->gather(n, (const char *)memory + offset, stride, rows);
+                    for (size_t l = 0; l < lanes; ++l)
+                        for (size_t e = 0; e < (size_t)n; ++e) {
+                            uint32_t word;
+                            memcpy(&word, memory + offset + l * stride + 4 * e, 4);
+                            assert_int_equal(rows[16 * e + l], word);
+                        }
+                    if (stride) {
+                        for (size_t i = 0; i < 64; ++i) rows[i] = (uint32_t)random_bits(&r);
+                        for (size_t l = 0; l < lanes; ++l)
+                            for (size_t e = 0; e < (size_t)n; ++e) memcpy(wanted + offset + l * stride + 4 * e, &rows[16 * e + l], 4);
+                        widths[k].table->scatter(n, (char *)memory + offset, stride, rows);
+                        assert_int_equal(first_difference(memory, wanted, offset + span), -1);
+                    }
+                    free(memory), free(wanted);
+                }
     }
 }
 
@@ -220,14 +224,17 @@ static void rotations_over_lanes_are_the_scalar_ones(void **state) {
                 if (random_below(&r, 8) == 0) q[l] = q[16 + l] = q[32 + l] = 0, q[48 + l] = random_below(&r, 2) ? 1.0f : -1.0f;
                 share[l] = random_below(&r, 4) ? random_float(&r, 0, 1) : (float)random_below(&r, 2);
                 const float angle = random_float(&r, -3.2f, 3.2f);
-                cosine[l] = random_below(&r, 8) ? cosf(angle) : random_below(&r, 2) ? -1.0f : 0.0f, sine[l] = random_below(&r, 8) ? sinf(angle) : -0.0f;
+                cosine[l] = random_below(&r, 8)   ? cosf(angle)
+                            : random_below(&r, 2) ? -1.0f
+                                                  : 0.0f,
+                sine[l] = random_below(&r, 8) ? sinf(angle) : -0.0f;
                 if (cosine[l] == 0.0f) sine[l] = 1.0f;
             }
 #define SAME(words, scalar)                                                                                                                \
     for (uint32_t l = 0; l < table->lanes; ++l) {                                                                                          \
-        const float got[] = {lanes_out[l], lanes_out[16 + l], lanes_out[32 + l], lanes_out[48 + l]};                                        \
+        const float got[] = {lanes_out[l], lanes_out[16 + l], lanes_out[32 + l], lanes_out[48 + l]};                                       \
         const phx_quat want = scalar;                                                                                                      \
-        assert_int_equal(first_difference(got, &want, (words) * sizeof *got), -1);                                                          \
+        assert_int_equal(first_difference(got, &want, (words) * sizeof *got), -1);                                                         \
     }
             table->between(from, to, spare, 1.0f, lanes_out);
             SAME(4, between4(vector_of(from, l), vector_of(to, l), 1.0f, vector_of(spare, l)));

@@ -10,11 +10,30 @@ typedef struct field {
 
 #define FIELD(name, size, required, output) {#name, offsetof(phx_two_bone_job, name), size, required, output}
 static const field fields[] = {
-    FIELD(root, 12, 1, 0), FIELD(mid, 12, 1, 0), FIELD(tip, 12, 1, 0), FIELD(target, 12, 1, 0), FIELD(pole, 12, 0, 0), FIELD(rest_bend, 12, 0, 0),
-    FIELD(weight, 4, 0, 0), FIELD(pole_weight, 4, 0, 0), FIELD(parent_rotation, 16, 0, 0), FIELD(root_local, 16, 1, 0), FIELD(mid_local, 16, 1, 0),
-    FIELD(tip_local, 16, 1, 0), FIELD(target_rotation, 16, 0, 0), FIELD(bend, 12, 0, 1), FIELD(root_rotation, 16, 0, 1), FIELD(mid_rotation, 16, 0, 1),
-    FIELD(tip_rotation, 16, 0, 1), FIELD(root_local_out, 16, 0, 1), FIELD(mid_local_out, 16, 0, 1), FIELD(tip_local_out, 16, 0, 1),
-    FIELD(mid_position, 12, 0, 1), FIELD(tip_position, 12, 0, 1), FIELD(stretch, 4, 0, 1), FIELD(result, 12, 0, 1),
+    FIELD(root, 12, 1, 0),
+    FIELD(mid, 12, 1, 0),
+    FIELD(tip, 12, 1, 0),
+    FIELD(target, 12, 1, 0),
+    FIELD(pole, 12, 0, 0),
+    FIELD(rest_bend, 12, 0, 0),
+    FIELD(weight, 4, 0, 0),
+    FIELD(pole_weight, 4, 0, 0),
+    FIELD(parent_rotation, 16, 0, 0),
+    FIELD(root_local, 16, 1, 0),
+    FIELD(mid_local, 16, 1, 0),
+    FIELD(tip_local, 16, 1, 0),
+    FIELD(target_rotation, 16, 0, 0),
+    FIELD(bend, 12, 0, 1),
+    FIELD(root_rotation, 16, 0, 1),
+    FIELD(mid_rotation, 16, 0, 1),
+    FIELD(tip_rotation, 16, 0, 1),
+    FIELD(root_local_out, 16, 0, 1),
+    FIELD(mid_local_out, 16, 0, 1),
+    FIELD(tip_local_out, 16, 0, 1),
+    FIELD(mid_position, 12, 0, 1),
+    FIELD(tip_position, 12, 0, 1),
+    FIELD(stretch, 4, 0, 1),
+    FIELD(result, 12, 0, 1),
 };
 enum { FIELDS = sizeof fields / sizeof *fields, LEGS = 20 };
 
@@ -22,7 +41,8 @@ static leg good_legs[LEGS];
 
 static phx_two_bone_job good_job(leg *legs) {
     for (int i = 0; i < LEGS; ++i) {
-        good_legs[i] = leg_of((phx_vec3){0, 1, 0}, (phx_vec3){0, 0.55f, 0}, (phx_vec3){0, 0.1f, 0.1f}, (phx_vec3){0, 0.3f, 0}, (phx_vec3){0, 0, 1});
+        good_legs[i] =
+            leg_of((phx_vec3){0, 1, 0}, (phx_vec3){0, 0.55f, 0}, (phx_vec3){0, 0.1f, 0.1f}, (phx_vec3){0, 0.3f, 0}, (phx_vec3){0, 0, 1});
         good_legs[i].target_rotation.w = 1;
     }
     memcpy(legs, good_legs, sizeof good_legs);
@@ -37,7 +57,8 @@ static void assert_refused(const phx_two_bone_job *job, phx_status wanted, const
     char quoted[64];
     snprintf(quoted, sizeof quoted, "'%s'", name);
     if (status != wanted || report.status != wanted || !strstr(report.text, quoted)) {
-        print_error("%s: status %d (%s), wanted %d (%s); '%s'\n", name, (int)status, phx_status_name(status), (int)wanted, phx_status_name(wanted), report.text);
+        print_error("%s: status %d (%s), wanted %d (%s); '%s'\n", name, (int)status, phx_status_name(status), (int)wanted,
+                    phx_status_name(wanted), report.text);
         fail();
     }
     assert_true(strlen(report.text) > strlen("two_bone job: "));
@@ -73,9 +94,10 @@ static void missing_fields_are_named(void **state) {
         else assert_int_equal(phx_two_bone_validate(&job, NULL), PHX_OK);
     }
     /* each local output, and the tip's target, needs the locals down to it */
-    static const char *const wants[][2] = {{"root_local_out", "root_local"}, {"mid_local_out", "root_local"}, {"mid_local_out", "mid_local"},
-                                           {"tip_local_out", "root_local"}, {"tip_local_out", "mid_local"}, {"tip_local_out", "tip_local"},
-                                           {"target_rotation", "root_local"}, {"target_rotation", "mid_local"}, {"target_rotation", "tip_local"}};
+    static const char *const wants[][2] = {
+        {"root_local_out", "root_local"},  {"mid_local_out", "root_local"},  {"mid_local_out", "mid_local"},
+        {"tip_local_out", "root_local"},   {"tip_local_out", "mid_local"},   {"tip_local_out", "tip_local"},
+        {"target_rotation", "root_local"}, {"target_rotation", "mid_local"}, {"target_rotation", "tip_local"}};
     for (size_t k = 0; k < sizeof wants / sizeof *wants; ++k) {
         phx_two_bone_job job = good_job(legs);
         for (int f = 0; f < FIELDS; ++f) {
@@ -110,8 +132,9 @@ typedef struct range {
 } range;
 #define RANGE(name, low, high) {#name, offsetof(phx_two_bone_params, name), low, high}
 static const range ranges[] = {
-    RANGE(tolerance, 1e-30f, 1.0f), RANGE(direction_tolerance, 1e-6f, 0.5f), RANGE(soft_start, 1e-3f, 1.0f), RANGE(max_stretch, 1.0f, 16.0f),
-    RANGE(min_bend, 0.0f, 3.14159274f), RANGE(max_bend, 0.0f, 3.14159274f), RANGE(max_bend_turn, 0.0f, 3.14159274f),
+    RANGE(tolerance, 1e-30f, 1.0f),          RANGE(direction_tolerance, 1e-6f, 0.5f), RANGE(soft_start, 1e-3f, 1.0f),
+    RANGE(max_stretch, 1.0f, 16.0f),         RANGE(min_bend, 0.0f, 3.14159274f),      RANGE(max_bend, 0.0f, 3.14159274f),
+    RANGE(max_bend_turn, 0.0f, 3.14159274f),
 };
 enum { RANGES = sizeof ranges / sizeof *ranges };
 
@@ -121,13 +144,19 @@ static void parameters_out_of_range_are_named(void **state) {
     _Alignas(64) phx_two_bone_block block, before;
     memset(&block, 0x11, sizeof block), memset(&before, 0x11, sizeof before);
     for (int k = 0; k < RANGES; ++k) {
-        const float wrong[] = {NAN, INFINITY, -INFINITY, -1.0f, nextafterf(ranges[k].high, 100.0f), ranges[k].low > 0 ? nextafterf(ranges[k].low, -1.0f) : -1e-30f};
+        const float wrong[] = {NAN,
+                               INFINITY,
+                               -INFINITY,
+                               -1.0f,
+                               nextafterf(ranges[k].high, 100.0f),
+                               ranges[k].low > 0 ? nextafterf(ranges[k].low, -1.0f) : -1e-30f};
         for (int w = 0; w < 6; ++w) {
             phx_two_bone_job job = good_job(legs);
             memcpy((char *)&job.params + ranges[k].offset, &wrong[w], sizeof wrong[w]);
             assert_refused(&job, PHX_ERROR_VALUE, ranges[k].name, legs);
             phx_report report;
-            FOR_EACH_BACKEND(backend) assert_int_equal(phx_two_bone_solve_blocks(backend, &job.params, &block, NULL, 1, &report), PHX_ERROR_VALUE);
+            FOR_EACH_BACKEND(backend)
+            assert_int_equal(phx_two_bone_solve_blocks(backend, &job.params, &block, NULL, 1, &report), PHX_ERROR_VALUE);
             assert_non_null(strstr(report.text, ranges[k].name));
             assert_memory_equal(&block, &before, sizeof block);
         }
@@ -220,7 +249,8 @@ static void zeroed_lanes_are_safe_fill(void **state) {
         assert_int_equal(phx_two_bone_solve_blocks(backend, &params, &block, &extra, 1, NULL), PHX_OK);
         for (int l = 0; l < 16; ++l) {
             assert_int_equal(block.flags.v[l], PHX_FLAG_BAD_INPUT | PHX_FLAG_ZERO_LENGTH);
-            assert_true(block.root_rotation.w[l] == 1 && block.mid_rotation.w[l] == 1 && block.residual.v[l] == 0 && extra.stretch.v[l] == 1);
+            assert_true(block.root_rotation.w[l] == 1 && block.mid_rotation.w[l] == 1 && block.residual.v[l] == 0 &&
+                        extra.stretch.v[l] == 1);
         }
     }
 }

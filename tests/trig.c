@@ -54,7 +54,8 @@ static void arc_tangent(void **state) {
     printf("# arc tangent: %.3g, small angles %.3g relative\n", worst, worst_relative);
     assert_true(worst <= 3e-7);
     assert_true(worst_relative <= 2e-7);
-    assert_true(atan2_1(0.0f, 0.0f) == 0.0f && atan2_1(0.0f, 1.0f) == 0.0f && !signbit(atan2_1(0.0f, 1.0f)) && signbit(atan2_1(-0.0f, 1.0f)));
+    assert_true(atan2_1(0.0f, 0.0f) == 0.0f && atan2_1(0.0f, 1.0f) == 0.0f && !signbit(atan2_1(0.0f, 1.0f)) &&
+                signbit(atan2_1(-0.0f, 1.0f)));
     assert_true(atan2_1(1.0f, 0.0f) == 1.57079637f && atan2_1(-1.0f, 0.0f) == -1.57079637f);
     assert_true(atan2_1(0.0f, -1.0f) == 3.14159274f && atan2_1(-0.0f, -1.0f) == -3.14159274f);
 }

@@ -11,7 +11,8 @@ static phx_two_bone_params defaults(void) { return phx_two_bone_params_default()
 
 /* hanging straight down from the root */
 static leg hanging(vec root, double upper, double lower, vec target, vec pole) {
-    return leg_of(narrow(root), narrow(minus(root, (vec){0, upper, 0})), narrow(minus(root, (vec){0, upper + lower, 0})), narrow(target), narrow(pole));
+    return leg_of(narrow(root), narrow(minus(root, (vec){0, upper, 0})), narrow(minus(root, (vec){0, upper + lower, 0})), narrow(target),
+                  narrow(pole));
 }
 
 static float ulps_from(float x, int steps) {
@@ -26,7 +27,8 @@ static void full_reach_never_leaves_the_domain(void **state) {
     FOR_EACH_BACKEND(backend) {
         for (int k = -4; k <= 4; ++k) {
             const float reach = ulps_from(0.82f, k);
-            const leg a = solved(backend, hanging((vec){0, 0, 0}, 0.42, 0.40, (vec){0.6 * reach, -0.8 * reach, 0}, (vec){0, 0, 1}), defaults());
+            const leg a =
+                solved(backend, hanging((vec){0, 0, 0}, 0.42, 0.40, (vec){0.6 * reach, -0.8 * reach, 0}, (vec){0, 0, 1}), defaults());
             assert_sound(&a, defaults());
             assert_true(a.mid_position.z >= 0.0f && a.mid_position.z <= 1e-3f);
         }
@@ -49,7 +51,8 @@ static void knee_bends_toward_the_pole(void **state) {
     (void)state;
     FOR_EACH_BACKEND(backend) {
         for (int sign = -1; sign <= 1; sign += 2) {
-            leg a = leg_of((phx_vec3){26.5f, 25.5f, 0}, (phx_vec3){26.5f, 34, 0}, (phx_vec3){26.5f, 42.5f, 0}, (phx_vec3){28.5f, 41.5f, 0}, (phx_vec3){(float)sign, 0, 0});
+            leg a = leg_of((phx_vec3){26.5f, 25.5f, 0}, (phx_vec3){26.5f, 34, 0}, (phx_vec3){26.5f, 42.5f, 0}, (phx_vec3){28.5f, 41.5f, 0},
+                           (phx_vec3){(float)sign, 0, 0});
             a = solved(backend, a, defaults());
             assert_sound(&a, defaults());
             assert_below(gap(vec_of(a.tip_position), (vec){28.5, 41.5, 0}), 1e-3);
@@ -100,7 +103,8 @@ static void pole_along_the_limb_hands_over_to_the_next_hint(void **state) {
     FOR_EACH_BACKEND(backend) {
         random_state r = random_seeded("pole along the limb", 0xD04);
         for (int sign = -1; sign <= 1; sign += 2) {
-            leg a = leg_of((phx_vec3){0, 1, 0}, (phx_vec3){0, 0.6f, 0.20616f}, (phx_vec3){0, 0.2f, 0}, (phx_vec3){0, 0.2f, 0}, (phx_vec3){(float)sign * 1e-6f, -1, 0});
+            leg a = leg_of((phx_vec3){0, 1, 0}, (phx_vec3){0, 0.6f, 0.20616f}, (phx_vec3){0, 0.2f, 0}, (phx_vec3){0, 0.2f, 0},
+                           (phx_vec3){(float)sign * 1e-6f, -1, 0});
             a = solved(backend, a, defaults());
             assert_sound(&a, defaults());
             assert_below(gap(vec_of(a.mid_position), (vec){0, 0.6, 0.20616}), 1e-5);
@@ -139,11 +143,13 @@ static void straight_pose_bends_toward_its_rest_bend(void **state) {
         for (int i = 0; i < 20000; ++i) {
             const vec down = direction(&r), forward = unit(without(direction(&r), down));
             const double reach = uniform(&r, 0.01, 0.9999);
-            leg b = leg_of((phx_vec3){0, 0, 0}, narrow(times(down, 0.45)), narrow(times(down, 0.9)), narrow(times(down, 0.9 * reach)), (phx_vec3){0, 0, 0});
+            leg b = leg_of((phx_vec3){0, 0, 0}, narrow(times(down, 0.45)), narrow(times(down, 0.9)), narrow(times(down, 0.9 * reach)),
+                           (phx_vec3){0, 0, 0});
             b.rest_bend = narrow(forward);
             b = solved(backend, b, defaults());
             assert_sound(&b, defaults());
-            assert_below(gap(vec_of(b.mid_position), plus(times(down, 0.45 * reach), times(forward, 0.45 * sqrt(1 - reach * reach)))), 1e-4);
+            assert_below(gap(vec_of(b.mid_position), plus(times(down, 0.45 * reach), times(forward, 0.45 * sqrt(1 - reach * reach)))),
+                         1e-4);
         }
     }
 }
@@ -176,13 +182,16 @@ static void hinges_roll_with_the_bend_plane(void **state) {
         a.rest_bend = (phx_vec3){0, 0, 1}; /* hinge about X */
         a = solved(backend, a, defaults());
         assert_below(gap(vec_of(a.mid_position), (vec){0.33541, 0.7, 0}), 1e-5);
-        const vec thigh_hinge = apply(turn_of(a.root_rotation), (vec){1, 0, 0}), shin_hinge = apply(turn_of(a.mid_rotation), (vec){1, 0, 0});
-        assert_true(fabs(thigh_hinge.z) > cos(tenth_of_a_degree) && fabs(shin_hinge.z) > cos(tenth_of_a_degree) && thigh_hinge.z * shin_hinge.z > 0);
+        const vec thigh_hinge = apply(turn_of(a.root_rotation), (vec){1, 0, 0}),
+                  shin_hinge = apply(turn_of(a.mid_rotation), (vec){1, 0, 0});
+        assert_true(fabs(thigh_hinge.z) > cos(tenth_of_a_degree) && fabs(shin_hinge.z) > cos(tenth_of_a_degree) &&
+                    thigh_hinge.z * shin_hinge.z > 0);
         random_state r = random_seeded("roll", 0xD07);
         for (int i = 0; i < 20000; ++i) {
             const vec down = direction(&r), forward = unit(without(direction(&r), down)), hinge = outer(down, forward);
             const vec axis = direction(&r), pole = unit(without(direction(&r), axis));
-            leg b = leg_of((phx_vec3){0, 0, 0}, narrow(times(down, 0.45)), narrow(times(down, 0.9)), narrow(times(axis, uniform(&r, 0.1, 0.85))), narrow(pole));
+            leg b = leg_of((phx_vec3){0, 0, 0}, narrow(times(down, 0.45)), narrow(times(down, 0.9)),
+                           narrow(times(axis, uniform(&r, 0.1, 0.85))), narrow(pole));
             b.rest_bend = narrow(forward);
             b = solved(backend, b, defaults());
             assert_sound(&b, defaults());
@@ -196,19 +205,20 @@ static void hinges_roll_with_the_bend_plane(void **state) {
 /* Bones turned onto their opposites, exactly and nearly, along every axis. */
 static void opposite_directions_get_a_half_turn(void **state) {
     (void)state;
-    FOR_EACH_BACKEND(backend) for (int axis = 0; axis < 3; ++axis) for (int sign = -1; sign <= 1; sign += 2) for (int tilt = 0; tilt < 3; ++tilt)
-        for (int twist = 0; twist < 2; ++twist) {
-            vec way = {0, 0, 0};
-            ((double *)&way)[axis] = sign;
-            vec goal = times(way, -0.9);
-            if (tilt) ((double *)&goal)[(axis + tilt) % 3] = 0.9e-4;
-            phx_two_bone_params params = defaults();
-            params.twist = (phx_twist)twist;
-            leg a = leg_of((phx_vec3){0, 0, 0}, narrow(times(way, 0.5)), narrow(way), narrow(goal), (phx_vec3){0, 0, 0});
-            a = solved(backend, a, params);
-            assert_sound(&a, params);
-            assert_below(gap(plus(apply(turn_of(a.root_rotation), times(way, 0.5)), apply(turn_of(a.mid_rotation), times(way, 0.5))), goal), 1e-5);
-        }
+    FOR_EACH_BACKEND(backend) for (int k = 0; k < 3 * 2 * 3 * 2; ++k) {
+        const int axis = k % 3, sign = k / 3 % 2 ? 1 : -1, tilt = k / 6 % 3, twist = k / 18;
+        vec way = {0, 0, 0};
+        ((double *)&way)[axis] = sign;
+        vec goal = times(way, -0.9);
+        if (tilt) ((double *)&goal)[(axis + tilt) % 3] = 0.9e-4;
+        phx_two_bone_params params = defaults();
+        params.twist = (phx_twist)twist;
+        leg a = leg_of((phx_vec3){0, 0, 0}, narrow(times(way, 0.5)), narrow(way), narrow(goal), (phx_vec3){0, 0, 0});
+        a = solved(backend, a, params);
+        assert_sound(&a, params);
+        assert_below(gap(plus(apply(turn_of(a.root_rotation), times(way, 0.5)), apply(turn_of(a.mid_rotation), times(way, 0.5))), goal),
+                     1e-5);
+    }
 }
 
 /* One bone of no length: the other carries the leg; both: the chain is left alone. */
@@ -228,7 +238,8 @@ static void bones_without_length_do_no_harm(void **state) {
         random_state r = random_seeded("no length", 0xD09);
         for (int i = 0; i < 20000; ++i) {
             const vec aim = times(direction(&r), uniform(&r, 0, 1)), bone = times(direction(&r), 0.45);
-            leg b = leg_of((phx_vec3){0, 0, 0}, i & 1 ? narrow(bone) : (phx_vec3){0, 0, 0}, narrow(bone), narrow(aim), random_direction(&r));
+            leg b =
+                leg_of((phx_vec3){0, 0, 0}, i & 1 ? narrow(bone) : (phx_vec3){0, 0, 0}, narrow(bone), narrow(aim), random_direction(&r));
             if (i & 2) b.weight = random_float(&r, 0, 1);
             phx_two_bone_params params = defaults();
             params.twist = (phx_twist)(i / 4 % 2);
@@ -246,7 +257,8 @@ static void mirrored_limbs_mirror(void **state) {
     FOR_EACH_BACKEND(backend) {
         random_state r = random_seeded("mirror", 0xD10);
         for (int i = 0; i < 20000; ++i) {
-            leg a = i ? hanging((vec){uniform(&r, -1, 1), 1, uniform(&r, -1, 1)}, 0.45, uniform(&r, 0.3, 0.5), times(direction(&r), 0.9), direction(&r))
+            leg a = i ? hanging((vec){uniform(&r, -1, 1), 1, uniform(&r, -1, 1)}, 0.45, uniform(&r, 0.3, 0.5), times(direction(&r), 0.9),
+                                direction(&r))
                       : hanging((vec){0.1, 1, 0}, 0.45, 0.43, (vec){0.15, 0.25, 0.2}, (vec){0, 0, 1});
             if (i) a.mid.x += random_float(&r, -0.1f, 0.1f), a.mid.z += random_float(&r, -0.1f, 0.1f);
             leg b = a;
@@ -259,7 +271,9 @@ static void mirrored_limbs_mirror(void **state) {
             assert_below(gap(vec_of(a.tip_position), vec_of(b.tip_position)), 1e-6);
             /* a mirrored rotation keeps x, w and flips y, z */
             const turn mirrored = {b.root_rotation.x, -b.root_rotation.y, -b.root_rotation.z, b.root_rotation.w};
-            if (i) assert_below(turn_angle(compose(inverse(mirrored), turn_of(a.root_rotation))), 2e-5); /* a straight pose's hinge is a choice */
+            if (i)
+                assert_below(turn_angle(compose(inverse(mirrored), turn_of(a.root_rotation))),
+                             2e-5); /* a straight pose's hinge is a choice */
         }
     }
 }
@@ -270,10 +284,12 @@ static void scaled_limbs_scale(void **state) {
     FOR_EACH_BACKEND(backend) {
         random_state r = random_seeded("scale", 0xD11);
         for (int i = 0; i < 5000; ++i) {
-            const leg a = i ? hanging((vec){uniform(&r, -1, 1), 1, uniform(&r, -1, 1)}, 0.45, uniform(&r, 0.3, 0.5), times(direction(&r), uniform(&r, 0, 1.2)), direction(&r))
+            const leg a = i ? hanging((vec){uniform(&r, -1, 1), 1, uniform(&r, -1, 1)}, 0.45, uniform(&r, 0.3, 0.5),
+                                      times(direction(&r), uniform(&r, 0, 1.2)), direction(&r))
                             : hanging((vec){0.1, 1, 0}, 0.45, 0.43, (vec){0.15, 0.25, 0.2}, (vec){0, 0, 1});
             const leg plain = solved(backend, a, defaults());
-            const double upper = gap(vec_of(a.root), vec_of(a.mid)), lower = gap(vec_of(a.mid), vec_of(a.tip)), distance = gap(vec_of(a.root), vec_of(a.target));
+            const double upper = gap(vec_of(a.root), vec_of(a.mid)), lower = gap(vec_of(a.mid), vec_of(a.tip)),
+                         distance = gap(vec_of(a.root), vec_of(a.target));
             const int bent = distance < 0.97 * (upper + lower) && distance > fabs(upper - lower) + 0.03;
             static const float scales[] = {1e-6f, 0.01f, 0x1p-10f, 100.0f, 1e6f, 0x1p20f};
             for (int k = 0; k < 6; ++k) {
@@ -304,12 +320,17 @@ static void far_from_the_origin_angles_hold(void **state) {
         const leg near = solved(backend, hanging(root, 0.45, 0.43, target, (vec){0, 0, 1}), defaults());
         leg there = solved(backend, hanging(plus(root, far), 0.45, 0.43, plus(target, far), (vec){0, 0, 1}), defaults());
         assert_true(all_finite(&there));
-        assert_below(angle_between(minus(vec_of(there.mid_position), vec_of(there.root)), minus(vec_of(near.mid_position), vec_of(near.root))), 0.1 * 3.14159265 / 180);
-        assert_below(angle_between(minus(vec_of(there.tip_position), vec_of(there.mid_position)), minus(vec_of(near.tip_position), vec_of(near.mid_position))), 0.1 * 3.14159265 / 180);
+        assert_below(
+            angle_between(minus(vec_of(there.mid_position), vec_of(there.root)), minus(vec_of(near.mid_position), vec_of(near.root))),
+            0.1 * 3.14159265 / 180);
+        assert_below(angle_between(minus(vec_of(there.tip_position), vec_of(there.mid_position)),
+                                   minus(vec_of(near.tip_position), vec_of(near.mid_position))),
+                     0.1 * 3.14159265 / 180);
         leg relative = there;
         const vec origin = vec_of(there.root);
         relative.root = (phx_vec3){0, 0, 0}, relative.bend = (phx_vec3){0, 0, 0};
-        relative.mid = narrow(minus(vec_of(there.mid), origin)), relative.tip = narrow(minus(vec_of(there.tip), origin)), relative.target = narrow(minus(vec_of(there.target), origin));
+        relative.mid = narrow(minus(vec_of(there.mid), origin)), relative.tip = narrow(minus(vec_of(there.tip), origin)),
+        relative.target = narrow(minus(vec_of(there.target), origin));
         relative = solved(backend, relative, defaults());
         assert_memory_equal(&relative.root_rotation, &there.root_rotation, sizeof there.root_rotation);
         assert_memory_equal(&relative.mid_rotation, &there.mid_rotation, sizeof there.mid_rotation);
@@ -323,7 +344,8 @@ static void tails_and_alignments_change_nothing(void **state) {
     leg legs[33], alone[33];
     const phx_backend *reference = phx_backend_find("reference");
     for (int i = 0; i < 33; ++i) {
-        legs[i] = hanging((vec){uniform(&r, -9, 9), 1, uniform(&r, -9, 9)}, 0.45, 0.43, (vec){uniform(&r, -9, 9), 0.2, uniform(&r, -9, 9)}, direction(&r));
+        legs[i] = hanging((vec){uniform(&r, -9, 9), 1, uniform(&r, -9, 9)}, 0.45, 0.43, (vec){uniform(&r, -9, 9), 0.2, uniform(&r, -9, 9)},
+                          direction(&r));
         alone[i] = solved(reference, legs[i], defaults());
     }
     enum { GUARD = 32 };
@@ -342,7 +364,8 @@ static void tails_and_alignments_change_nothing(void **state) {
         }
         phx_two_bone_job job = phx_two_bone_job_default();
         job.count = count;
-        phx_view *views[] = {&job.root, &job.mid, &job.tip, &job.target, &job.pole, &job.bend, &job.root_rotation, &job.mid_rotation, &job.result};
+        phx_view *views[] = {&job.root, &job.mid,           &job.tip,          &job.target, &job.pole,
+                             &job.bend, &job.root_rotation, &job.mid_rotation, &job.result};
         for (int f = 0; f < 9; ++f) *views[f] = phx_view_of(memory[f] + offset + GUARD, sizes[f]);
         assert_int_equal(phx_two_bone_solve(backend, &job), PHX_OK);
         for (size_t i = 0; i < count; ++i) {
@@ -379,7 +402,8 @@ static void a_bad_frame_is_forgotten(void **state) {
         /* whatever is not an input that is passed through must be a number */
         const phx_quat rotations[] = {first.root_rotation, first.mid_rotation, first.tip_rotation};
         for (int k = 0; k < 3; ++k) assert_below(fabs(turn_norm(turn_of(rotations[k])) - 1), 1e-6);
-        assert_true(isfinite(first.bend.x) && isfinite(first.bend.y) && isfinite(first.bend.z) && isfinite(first.result.residual) && isfinite(first.stretch));
+        assert_true(isfinite(first.bend.x) && isfinite(first.bend.y) && isfinite(first.bend.z) && isfinite(first.result.residual) &&
+                    isfinite(first.stretch));
         const int hint = field == 4 || field == 5 || field == 6, infinite_weight = (field == 7 || field == 8) && !isnan(bad[b]);
         if (!hint && !infinite_weight) assert_true(first.result.flags & PHX_FLAG_BAD_INPUT);
         leg second = fine, fresh = fine;
@@ -401,8 +425,8 @@ static void remembered_bend_never_flips(void **state) {
         for (int frame = 0; frame < 10000; ++frame) {
             const double t = frame * 0.01;
             vec target = {0.5 * sin(t), -0.5 * cos(t), 0.1 * sin(3 * t)};                                    /* around the hip, sideways */
-            if (walk == 1) target = (vec){0.02 * cos(t), 0.7 * sin(t), 0};                                   /* up and down through the hip */
-            if (walk == 2) target = (vec){0, -0.9 * cos(t), 0.9 * sin(t)};                                   /* around, in the bend plane, stretched */
+            if (walk == 1) target = (vec){0.02 * cos(t), 0.7 * sin(t), 0}; /* up and down through the hip */
+            if (walk == 2) target = (vec){0, -0.9 * cos(t), 0.9 * sin(t)}; /* around, in the bend plane, stretched */
             if (walk == 3) target = (vec){0.6 * sin(1.7 * t), 0.6 * sin(t), 0.6 * sin(1.3 * t)};             /* anywhere */
             a.target = narrow(target);
             if (frame) a.pole = (phx_vec3){0, 0, 0};

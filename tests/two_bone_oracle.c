@@ -301,7 +301,8 @@ static void bend_turns_no_faster_than_allowed(void **state) {
         if (norm(was) < 1e-2 || norm(pole) < 1e-2) continue;
         const leg b = solved(reference(), a, params);
         assert_sound(&b, params);
-        const double wanted = angle_between(was, pole), turned = angle_between(was, vec_of(b.bend)), left = angle_between(vec_of(b.bend), pole);
+        const double wanted = angle_between(was, pole), turned = angle_between(was, vec_of(b.bend)),
+                     left = angle_between(vec_of(b.bend), pole);
         assert_below(fabs(turned - fmin(wanted, params.max_bend_turn)), 1e-4);
         assert_below(fabs(turned + left - wanted), 1e-4); /* and toward the pole */
         if (wanted > params.max_bend_turn + 1e-3) assert_true(b.result.flags & PHX_FLAG_BEND_HELD);

@@ -33,7 +33,8 @@ void phx_two_bone_extra_default(phx_two_bone_extra *extra) {
 static phx_status check_params(const char *job, const phx_two_bone_params *params, phx_report *report) {
     phx_status status = PHX_OK;
     if (params->twist != PHX_TWIST_PLANE && params->twist != PHX_TWIST_INHERIT)
-        return phx_reject(report, PHX_ERROR_VALUE, "%s: 'twist' is %d, neither PHX_TWIST_PLANE nor PHX_TWIST_INHERIT", job, (int)params->twist);
+        return phx_reject(report, PHX_ERROR_VALUE, "%s: 'twist' is %d, neither PHX_TWIST_PLANE nor PHX_TWIST_INHERIT", job,
+                          (int)params->twist);
     if (!status) status = phx_check_range(job, "tolerance", params->tolerance, 1e-30f, 1.0f, report);
     if (!status) status = phx_check_range(job, "direction_tolerance", params->direction_tolerance, 1e-6f, 0.5f, report);
     if (!status) status = phx_check_range(job, "soft_start", params->soft_start, 1e-3f, 1.0f, report);
@@ -93,7 +94,8 @@ phx_status phx_two_bone_validate(const phx_two_bone_job *job, phx_report *report
         {"weight", &job->weight, 4, 0, 0},
         {"pole_weight", &job->pole_weight, 4, 0, 0},
         {"parent_rotation", &job->parent_rotation, 16, 0, 0},
-        {"root_local", &job->root_local, 16, job->root_local_out.data || job->mid_local_out.data || job->tip_local_out.data || job->target_rotation.data, 0},
+        {"root_local", &job->root_local, 16,
+         job->root_local_out.data || job->mid_local_out.data || job->tip_local_out.data || job->target_rotation.data, 0},
         {"mid_local", &job->mid_local, 16, job->mid_local_out.data || job->tip_local_out.data || job->target_rotation.data, 0},
         {"tip_local", &job->tip_local, 16, job->tip_local_out.data || job->target_rotation.data, 0},
         {"target_rotation", &job->target_rotation, 16, 0, 0},

@@ -152,7 +152,8 @@ lane_inline two_bone_out two_bone_core(const phx_two_bone_setup *setup, const tw
     const lf pole_squared = v3_dot(in->pole, in->pole);
     const lm pole_usable = f_lt(f_mul(pole_squared, tolerance_squared), v3_dot(bend, bend));
     if (lane_rare(!m_all(pole_usable))) {
-        bend = fallback_hint(m_not(pole_usable), bend, in->previous, in->rest_bend, axis, chord, pose_normal, pose_usable, tolerance_squared);
+        bend =
+            fallback_hint(m_not(pole_usable), bend, in->previous, in->rest_bend, axis, chord, pose_normal, pose_usable, tolerance_squared);
         const lm given = m_not(f_eq(pole_squared, zero));
         flags = i_select(m_andnot(given, pole_usable), i_or(flags, i_splat(PHX_FLAG_HINT_UNUSABLE)), flags);
     }
@@ -238,12 +239,15 @@ lane_inline two_bone_out two_bone_core(const phx_two_bone_setup *setup, const tw
     const lv3 miss = v3_sub(in->delta, v3_add(upper, lower));
     const lf residual = v3_length(miss);
     const lm reached = f_le(residual, f_mul(length, f_splat(setup->tolerance)));
-    const lm far = f_lt(f_sub(length, epsilon), target_distance), close = f_lt(target_distance, f_sub(f_abs(f_sub(upper_length, lower_length)), epsilon));
-    const li blame = i_or(i_select(far, i_splat(PHX_FLAG_OUT_OF_REACH), i_splat(0)), i_select(close, i_splat(PHX_FLAG_TOO_CLOSE), i_splat(0)));
+    const lm far = f_lt(f_sub(length, epsilon), target_distance),
+             close = f_lt(target_distance, f_sub(f_abs(f_sub(upper_length, lower_length)), epsilon));
+    const li blame =
+        i_or(i_select(far, i_splat(PHX_FLAG_OUT_OF_REACH), i_splat(0)), i_select(close, i_splat(PHX_FLAG_TOO_CLOSE), i_splat(0)));
     flags = i_or(flags, i_select(reached, i_splat(PHX_FLAG_REACHED), blame));
 
     /* bad input: as animated */
-    out.ok = ok, out.moved = full ? m_and(ok, f_lt(zero, in->weight)) : ok, out.bend = bend, out.root_rotation = root_rotation, out.mid_rotation = mid_rotation, out.tip_rotation = tip_rotation;
+    out.ok = ok, out.moved = full ? m_and(ok, f_lt(zero, in->weight)) : ok, out.bend = bend, out.root_rotation = root_rotation,
+    out.mid_rotation = mid_rotation, out.tip_rotation = tip_rotation;
     out.upper = upper, out.lower = lower, out.residual = residual, out.stretch = stretch, out.flags = flags;
     if (lane_rare(!m_all(ok))) {
         const lv3 animated_miss = v3_sub(in->delta, chord);
@@ -256,7 +260,8 @@ lane_inline two_bone_out two_bone_core(const phx_two_bone_setup *setup, const tw
         out.upper = v3_select(ok, upper, in->thigh), out.lower = v3_select(ok, lower, in->shin);
         out.residual = f_select(ok, residual, animated_residual);
         out.stretch = f_select(ok, stretch, one);
-        const li none = i_select(f_le(length, f_splat(1e-9f)), i_splat(PHX_FLAG_BAD_INPUT | PHX_FLAG_ZERO_LENGTH), i_splat(PHX_FLAG_BAD_INPUT));
+        const li none =
+            i_select(f_le(length, f_splat(1e-9f)), i_splat(PHX_FLAG_BAD_INPUT | PHX_FLAG_ZERO_LENGTH), i_splat(PHX_FLAG_BAD_INPUT));
         out.flags = i_select(ok, flags, none);
     }
     return out;
@@ -324,7 +329,8 @@ static void two_bone_blocks(const phx_two_bone_setup *setup, phx_two_bone_block 
 }
 
 /* LANES legs of a job, from the caller's arrays to registers and back. */
-lane_inline void two_bone_group(const phx_two_bone_setup *setup, const phx_two_bone_job *job, size_t first, size_t count, phx_twist twist, int full) {
+lane_inline void two_bone_group(const phx_two_bone_setup *setup, const phx_two_bone_job *job, size_t first, size_t count, phx_twist twist,
+                                int full) {
     const lf zero = f_splat(0.0f), one = f_splat(1.0f);
     const lv3 root = pack3(job->root, first, count), mid = pack3(job->mid, first, count), tip = pack3(job->tip, first, count);
     two_bone_in in;

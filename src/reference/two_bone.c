@@ -16,7 +16,8 @@ static int take_hint(phx_vec3 hint, phx_vec3 axis, float tolerance_squared, phx_
     return 1;
 }
 
-static phx_vec3 fallback_hint(const phx_leg_in *in, phx_vec3 axis, phx_vec3 chord, phx_vec3 pose_normal, int pose_usable, float tolerance_squared) {
+static phx_vec3 fallback_hint(const phx_leg_in *in, phx_vec3 axis, phx_vec3 chord, phx_vec3 pose_normal, int pose_usable,
+                              float tolerance_squared) {
     phx_vec3 chosen;
     if (take_hint(in->previous, axis, tolerance_squared, &chosen)) return chosen;
     if (pose_usable && take_hint(cross3(pose_normal, chord), axis, tolerance_squared, &chosen)) return chosen;

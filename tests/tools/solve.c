@@ -82,24 +82,28 @@ static int has_flag(json_t *result, const char *name) {
     return 0;
 }
 static void assert_joint(json_t *result, size_t joint, double x, double y, double z, double bound) {
-    const double miss = sqrt(pow(at(result, "joints", joint, 0) - x, 2) + pow(at(result, "joints", joint, 1) - y, 2) + pow(at(result, "joints", joint, 2) - z, 2));
+    const double miss = sqrt(pow(at(result, "joints", joint, 0) - x, 2) + pow(at(result, "joints", joint, 1) - y, 2) +
+                             pow(at(result, "joints", joint, 2) - z, 2));
     if (miss <= bound) return;
     fail_msg("joint %zu is %.9g from (%g, %g, %g): %s", joint, miss, x, y, z, json_dumps(result, 0));
 }
 /* the joint's local X in the world */
 static void local_x(json_t *result, size_t joint, double *v) {
-    const double x = at(result, "rotations", joint, 0), y = at(result, "rotations", joint, 1), z = at(result, "rotations", joint, 2), w = at(result, "rotations", joint, 3);
+    const double x = at(result, "rotations", joint, 0), y = at(result, "rotations", joint, 1), z = at(result, "rotations", joint, 2),
+                 w = at(result, "rotations", joint, 3);
     v[0] = 1 - 2 * (y * y + z * z), v[1] = 2 * (x * y + w * z), v[2] = 2 * (x * z - w * y);
 }
 
 static void worked_values(void **state) {
     (void)state;
-    json_t *r = solve_one("{\"id\": \"a\", \"solver\": \"two_bone\", \"joints\": [[0,0,0],[1,0,0],[2,0,0]], \"target\": [1,0,0], \"pole\": [0,1,0]}");
+    json_t *r = solve_one(
+        "{\"id\": \"a\", \"solver\": \"two_bone\", \"joints\": [[0,0,0],[1,0,0],[2,0,0]], \"target\": [1,0,0], \"pole\": [0,1,0]}");
     assert_string_equal(json_string_value(json_object_get(r, "id")), "a");
     assert_joint(r, 1, 0.5, sqrt(3) / 2, 0, 1e-6), assert_joint(r, 2, 1, 0, 0, 1e-6);
     assert_true(has_flag(r, "reached") && number(r, "iterations") == 1 && number(r, "residual") < 1e-6);
     assert_int_equal(json_array_size(json_object_get(r, "rotations")), 3);
-    r = solve_one("{\"solver\": \"two_bone\", \"joints\": [[0,0,0],[1,0,0],[2,0,0]], \"target\": [3,0,0], \"pole\": [0,1,0], \"max_iterations\": 1000}");
+    r = solve_one("{\"solver\": \"two_bone\", \"joints\": [[0,0,0],[1,0,0],[2,0,0]], \"target\": [3,0,0], \"pole\": [0,1,0], "
+                  "\"max_iterations\": 1000}");
     assert_joint(r, 2, 2, 0, 0, 1e-5);
     assert_true(has_flag(r, "out_of_reach") && !has_flag(r, "reached") && fabs(number(r, "residual") - 1) < 1e-5);
 }
@@ -109,18 +113,25 @@ static void reported_failures(void **state) {
     json_t *r;
     for (int sign = -1; sign <= 1; sign += 2) { /* bend sign follows the pole */
         char text[256];
-        snprintf(text, sizeof text, "{\"solver\": \"two_bone\", \"joints\": [[26.5,25.5,0],[26.5,34,0],[26.5,42.5,0]], \"target\": [28.5,41.5,0], \"pole\": [%d,0,0]}", sign);
+        snprintf(text, sizeof text,
+                 "{\"solver\": \"two_bone\", \"joints\": [[26.5,25.5,0],[26.5,34,0],[26.5,42.5,0]], \"target\": [28.5,41.5,0], \"pole\": "
+                 "[%d,0,0]}",
+                 sign);
         r = solve_one(text);
         assert_joint(r, 1, sign < 0 ? 24.828 : 30.172, sign < 0 ? 33.834 : 33.166, 0, 1e-3), assert_joint(r, 2, 28.5, 41.5, 0, 1e-3);
     }
-    r = solve_one("{\"solver\": \"two_bone\", \"joints\": [[1.5,0.9,-2],[1.5,0.45,-2],[1.5,0,-2]], \"target\": [1.5,0.9,-2], \"pole\": [0,0,1]}");
+    r = solve_one(
+        "{\"solver\": \"two_bone\", \"joints\": [[1.5,0.9,-2],[1.5,0.45,-2],[1.5,0,-2]], \"target\": [1.5,0.9,-2], \"pole\": [0,0,1]}");
     assert_joint(r, 1, 1.5, 0.9, -1.55, 1e-5), assert_joint(r, 2, 1.5, 0.9, -2, 1e-5);
     r = solve_one("{\"solver\": \"two_bone\", \"joints\": [[0,0,0],[0,-0.45,0],[0,-0.85,0]], \"target\": [1e-40,0,0], \"pole\": [0,0,1]}");
     assert_true(fabs(sqrt(pow(at(r, "joints", 2, 0), 2) + pow(at(r, "joints", 2, 1), 2) + pow(at(r, "joints", 2, 2), 2)) - 0.05) < 1e-5);
     assert_true(has_flag(r, "too_close"));
     for (int sign = -1; sign <= 1; sign += 2) { /* a pole along the limb is no pole */
         char text[256];
-        snprintf(text, sizeof text, "{\"solver\": \"two_bone\", \"joints\": [[0,1,0],[0,0.55,0],[0,0.1,0]], \"rest_bend\": [0,0,1], \"target\": [0,0.2,0], \"pole\": [%de-6,-1,0]}", sign);
+        snprintf(text, sizeof text,
+                 "{\"solver\": \"two_bone\", \"joints\": [[0,1,0],[0,0.55,0],[0,0.1,0]], \"rest_bend\": [0,0,1], \"target\": [0,0.2,0], "
+                 "\"pole\": [%de-6,-1,0]}",
+                 sign);
         r = solve_one(text);
         assert_joint(r, 1, 0, 0.6, 0.20616, 1e-5);
         assert_true(has_flag(r, "hint_unusable"));
@@ -130,14 +141,17 @@ static void reported_failures(void **state) {
     r = solve_one("{\"solver\": \"two_bone\", \"joints\": [[0,1,0],[0,0.55,0],[0,0.1,0]], \"target\": [0,-0.2,0]}");
     assert_joint(r, 1, 0, 0.55, 0, 1e-3), assert_joint(r, 2, 0, 0.1, 0, 1e-5);
     assert_false(has_flag(r, "reached"));
-    r = solve_one("{\"solver\": \"two_bone\", \"joints\": [[0,0,0],[0,-0.45,0],[0,-0.45,0]], \"lengths\": [0.45,0], \"target\": [0,-0.3,0]}");
+    r = solve_one(
+        "{\"solver\": \"two_bone\", \"joints\": [[0,0,0],[0,-0.45,0],[0,-0.45,0]], \"lengths\": [0.45,0], \"target\": [0,-0.3,0]}");
     assert_joint(r, 1, 0, -0.45, 0, 1e-6), assert_joint(r, 2, 0, -0.45, 0, 1e-6);
     r = solve_one("{\"solver\": \"two_bone\", \"joints\": [[0,0,0],[0,0,0],[0,0,0]], \"lengths\": [0,0], \"target\": [0,-0.3,0]}");
     assert_joint(r, 1, 0, 0, 0, 0), assert_joint(r, 2, 0, 0, 0, 0);
     assert_true(has_flag(r, "bad_input"));
     for (int side = -1; side <= 1; side += 2) {
         char text[512];
-        snprintf(text, sizeof text, "{\"solver\": \"two_bone\", \"joints\": [[%g,1,0],[%g,0.55,0],[%g,0.12,0]], \"target\": [%g,0.25,0.2], \"pole\": [0,0,1]}", side * 0.1, side * 0.1, side * 0.1, side * 0.15);
+        snprintf(text, sizeof text,
+                 "{\"solver\": \"two_bone\", \"joints\": [[%g,1,0],[%g,0.55,0],[%g,0.12,0]], \"target\": [%g,0.25,0.2], \"pole\": [0,0,1]}",
+                 side * 0.1, side * 0.1, side * 0.1, side * 0.15);
         r = solve_one(text);
         assert_joint(r, 1, side * 0.12221, 0.66687, 0.30172, 1e-5);
     }
@@ -147,11 +161,14 @@ static void reported_failures(void **state) {
  * limit, by a rest bend, or by nothing. */
 static void bones_roll_into_the_bend_plane(void **state) {
     (void)state;
-    static const char *const said[] = {"", ", \"rest_bend\": [0,0,1]", ", \"limits\": [null, {\"type\": \"hinge\", \"axis\": [1,0,0], \"min\": 0, \"max\": 2.6}, null]",
+    static const char *const said[] = {"", ", \"rest_bend\": [0,0,1]",
+                                       ", \"limits\": [null, {\"type\": \"hinge\", \"axis\": [1,0,0], \"min\": 0, \"max\": 2.6}, null]",
                                        ", \"limits\": [null, {\"type\": \"hinge\", \"axis\": [1,0,0], \"min\": -2.6, \"max\": 0}]"};
     for (size_t i = 0; i < 4; ++i) {
         char text[512];
-        snprintf(text, sizeof text, "{\"solver\": \"two_bone\", \"joints\": [[0,1,0],[0,0.55,0],[0,0.1,0]], \"target\": [0,0.4,0], \"pole\": [1,0,0]%s}", said[i]);
+        snprintf(text, sizeof text,
+                 "{\"solver\": \"two_bone\", \"joints\": [[0,1,0],[0,0.55,0],[0,0.1,0]], \"target\": [0,0.4,0], \"pole\": [1,0,0]%s}",
+                 said[i]);
         json_t *r = solve_one(text);
         double thigh[3], shin[3];
         assert_joint(r, 1, 0.33541, 0.7, 0, 1e-5);
@@ -169,7 +186,8 @@ static void limits_hold_and_say_so(void **state) {
     assert_joint(r, 2, 0, 1 - 0.45 * sqrt(2), 0, 1e-5); /* a right angle at the knee */
     assert_true(has_flag(r, "limit") && !has_flag(r, "reached"));
     /* bent to the forbidden side as animated: the knee passes through straight and bends forward */
-    r = solve_one("{\"solver\": \"two_bone\", \"joints\": [[0,1,0],[0,0.55,0],[0,0.15,0.2]], \"rest_joints\": [[0,1,0],[0,0.55,0],[0,0.1,0]], \"target\": [0,0.4,0],"
+    r = solve_one("{\"solver\": \"two_bone\", \"joints\": [[0,1,0],[0,0.55,0],[0,0.15,0.2]], \"rest_joints\": "
+                  "[[0,1,0],[0,0.55,0],[0,0.1,0]], \"target\": [0,0.4,0],"
                   " \"limits\": [null, {\"type\": \"hinge\", \"axis\": [1,0,0], \"min\": 0, \"max\": 2.5}, null]}");
     assert_true(at(r, "joints", 1, 2) > 0.3 && has_flag(r, "reached"));
     /* thigh at most 0.3 rad from straight down */
@@ -183,16 +201,19 @@ static void limits_hold_and_say_so(void **state) {
 
 static void far_from_the_origin_nothing_is_lost(void **state) {
     (void)state;
-    json_t *near = solve_one("{\"solver\": \"two_bone\", \"joints\": [[0,0,0],[0,-0.5,0],[0,-1,0]], \"target\": [0.25,-0.75,0.125], \"pole\": [0,0,1]}");
-    json_t *far = solve_one("{\"solver\": \"two_bone\", \"joints\": [[-490.5,150,2935],[-490.5,149.5,2935],[-490.5,149,2935]], \"target\": [-490.25,149.25,2935.125], \"pole\": [0,0,1]}");
+    json_t *near = solve_one(
+        "{\"solver\": \"two_bone\", \"joints\": [[0,0,0],[0,-0.5,0],[0,-1,0]], \"target\": [0.25,-0.75,0.125], \"pole\": [0,0,1]}");
+    json_t *far = solve_one("{\"solver\": \"two_bone\", \"joints\": [[-490.5,150,2935],[-490.5,149.5,2935],[-490.5,149,2935]], \"target\": "
+                            "[-490.25,149.25,2935.125], \"pole\": [0,0,1]}");
     for (size_t j = 0; j < 3; ++j) for (size_t k = 0; k < 4; ++k) assert_true(at(near, "rotations", j, k) == at(far, "rotations", j, k));
     assert_true(number(near, "residual") == number(far, "residual"));
 }
 
 static void weight_zero_leaves_every_digit(void **state) {
     (void)state;
-    json_t *r = solve_one("{\"solver\": \"two_bone\", \"weight\": 0, \"joints\": [[0.1,1,0],[0.123456789,0.55,0],[0.1,0.12,0]], \"target\": [0.15,0.25,0.2],"
-                          " \"rotations\": [[0,0,0,1],[0.6,0,0,0.8],[0,1,0,0]]}");
+    json_t *r = solve_one(
+        "{\"solver\": \"two_bone\", \"weight\": 0, \"joints\": [[0.1,1,0],[0.123456789,0.55,0],[0.1,0.12,0]], \"target\": [0.15,0.25,0.2],"
+        " \"rotations\": [[0,0,0,1],[0.6,0,0,0.8],[0,1,0,0]]}");
     assert_joint(r, 1, 0.123456789, 0.55, 0, 0), assert_joint(r, 2, 0.1, 0.12, 0, 0);
     assert_true(at(r, "rotations", 1, 0) == 0.6 && at(r, "rotations", 1, 3) == 0.8 && at(r, "rotations", 2, 1) == 1);
 }
@@ -200,7 +221,8 @@ static void weight_zero_leaves_every_digit(void **state) {
 /* What cannot be solved is left as it is and says so; what cannot be meant is refused. */
 static void bad_chains_are_flagged(void **state) {
     (void)state;
-    json_t *r = solve_one("{\"solver\": \"two_bone\", \"joints\": [[0,0,0],[1,0,0],[2,0,0]], \"target\": [1,0,0], \"rotations\": [[0,0,0,0],[0,0,0,1],[0,0,0,1]]}");
+    json_t *r = solve_one("{\"solver\": \"two_bone\", \"joints\": [[0,0,0],[1,0,0],[2,0,0]], \"target\": [1,0,0], \"rotations\": "
+                          "[[0,0,0,0],[0,0,0,1],[0,0,0,1]]}");
     assert_true(has_flag(r, "bad_input"));
     assert_joint(r, 2, 2, 0, 0, 0);
     r = solve_one("{\"solver\": \"two_bone\", \"joints\": [[3e30,3e30,3e30],[3e30,3e30,3e30],[3e30,3e30,3e30]], \"target\": [0,0,0]}");
@@ -213,18 +235,25 @@ static void refusals_name_case_field_value_and_mend(void **state) {
     static const struct {
         const char *one, *words[3];
     } wrong[] = {
-        {"{\"id\": \"k\", \"solver\": \"two_bone\", \"joints\": [[0,0,0],[1,0,1e999],[2,0,0]], \"target\": [1,0,0]}", {"'k'", "'joints'", "1e999"}},
-        {"{\"id\": \"k\", \"solver\": \"two_bone\", \"joints\": [[0,0,0],[1,0,0],[2,0,0]], \"target\": [1,0,NaN]}", {"'k'", "'target'", "NaN"}},
-        {"{\"id\": \"k\", \"solver\": \"two_bone\", \"joints\": [[0,0,0],[1,0],[2,0,0]], \"target\": [1,0,0]}", {"'k'", "'joints[1]'", "[x, y, z]"}},
-        {"{\"id\": \"k\", \"solver\": \"two_bone\", \"joints\": [[0,0,0],[1,0,0],[2,0,0]], \"target\": [1,1e39,0]}", {"'k'", "'target[1]'", "1e39"}},
-        {"{\"id\": \"k\", \"solver\": \"two_bone\", \"joints\": [[0,0,0],[1,0,0],[2,0,0]], \"target\": [1,\"x\",0]}", {"'k'", "'target[1]'", "\"x\""}},
+        {"{\"id\": \"k\", \"solver\": \"two_bone\", \"joints\": [[0,0,0],[1,0,1e999],[2,0,0]], \"target\": [1,0,0]}",
+         {"'k'", "'joints'", "1e999"}},
+        {"{\"id\": \"k\", \"solver\": \"two_bone\", \"joints\": [[0,0,0],[1,0,0],[2,0,0]], \"target\": [1,0,NaN]}",
+         {"'k'", "'target'", "NaN"}},
+        {"{\"id\": \"k\", \"solver\": \"two_bone\", \"joints\": [[0,0,0],[1,0],[2,0,0]], \"target\": [1,0,0]}",
+         {"'k'", "'joints[1]'", "[x, y, z]"}},
+        {"{\"id\": \"k\", \"solver\": \"two_bone\", \"joints\": [[0,0,0],[1,0,0],[2,0,0]], \"target\": [1,1e39,0]}",
+         {"'k'", "'target[1]'", "1e39"}},
+        {"{\"id\": \"k\", \"solver\": \"two_bone\", \"joints\": [[0,0,0],[1,0,0],[2,0,0]], \"target\": [1,\"x\",0]}",
+         {"'k'", "'target[1]'", "\"x\""}},
         {"{\"id\": \"k\", \"solver\": \"two_bone\", \"joints\": [[0,0,0],[1,0,0],[2,0,0]]}", {"'k'", "'target'", "missing"}},
         {"{\"id\": \"k\", \"solver\": \"two_bone\", \"joints\": [[0,0,0],[1,0,0]], \"target\": [1,0,0]}", {"'k'", "'joints'", "takes 3"}},
-        {"{\"id\": \"k\", \"solver\": \"two_bone\", \"joints\": [[0,0,0],[1,0,0],[2,0,0],[3,0,0]], \"target\": [1,0,0]}", {"'k'", "'joints'", "takes 3"}},
+        {"{\"id\": \"k\", \"solver\": \"two_bone\", \"joints\": [[0,0,0],[1,0,0],[2,0,0],[3,0,0]], \"target\": [1,0,0]}",
+         {"'k'", "'joints'", "takes 3"}},
         {"{\"id\": \"k\", \"solver\": \"two_bone\", \"joints\": [], \"target\": [1,0,0]}", {"'k'", "'joints'", "takes 3"}},
         {"{\"id\": \"k\", \"solver\": \"fabrik\", \"joints\": [], \"target\": [1,0,0]}", {"'k'", "'joints'", "2 at least"}},
         {"{\"id\": \"k\", \"solver\": \"ccd\", \"joints\": [[0,0,0]], \"target\": [1,0,0]}", {"'k'", "'joints'", "2 at least"}},
-        {"{\"id\": \"k\", \"solver\": \"magic\", \"joints\": [[0,0,0],[1,0,0],[2,0,0]], \"target\": [1,0,0]}", {"'k'", "'solver'", "\"magic\""}},
+        {"{\"id\": \"k\", \"solver\": \"magic\", \"joints\": [[0,0,0],[1,0,0],[2,0,0]], \"target\": [1,0,0]}",
+         {"'k'", "'solver'", "\"magic\""}},
         {"{\"id\": \"k\", \"joints\": [[0,0,0],[1,0,0],[2,0,0]], \"target\": [1,0,0]}", {"'k'", "'solver'", "missing"}},
         {"{\"id\": \"k\", " LEG ", \"polle\": [0,0,1]}", {"'k'", "'polle'", "no key"}},
         {"{\"id\": \"k\", " LEG ", \"pole\": 3}", {"'k'", "'pole'", "[x, y, z]"}},
@@ -243,16 +272,22 @@ static void refusals_name_case_field_value_and_mend(void **state) {
         {"{\"id\": \"k\", " LEG ", \"max_iterations\": 1.5}", {"'k'", "'max_iterations'", "whole"}},
         {"{\"id\": \"k\", " LEG ", \"damping\": 2}", {"'k'", "'damping'", "up to 1"}},
         {"{\"id\": \"k\", " LEG ", \"twist\": \"roll\"}", {"'k'", "'twist'", "\"roll\""}},
-        {"{\"id\": \"k\", \"solver\": \"ccd\", \"joints\": [[0,0,0],[1,0,0]], \"target\": [1,0,0], \"twist\": \"plane\"}", {"'k'", "'twist'", "inherit"}},
+        {"{\"id\": \"k\", \"solver\": \"ccd\", \"joints\": [[0,0,0],[1,0,0]], \"target\": [1,0,0], \"twist\": \"plane\"}",
+         {"'k'", "'twist'", "inherit"}},
         {"{\"id\": \"k\", " LEG ", \"limits\": [null]}", {"'k'", "'limits'", "3 are wanted"}},
         {"{\"id\": \"k\", " LEG ", \"limits\": [null, 3, null]}", {"'k'", "'limits[1]'", "\"type\""}},
         {"{\"id\": \"k\", " LEG ", \"limits\": [null, {\"type\": \"ball\"}, null]}", {"'k'", "'limits[1]'", "\"ball\""}},
         {"{\"id\": \"k\", " LEG ", \"limits\": [null, {\"type\": \"hinge\"}, null]}", {"'k'", "'limits[1]'", "no axis"}},
-        {"{\"id\": \"k\", " LEG ", \"limits\": [null, {\"type\": \"hinge\", \"axis\": [0,0,0]}, null]}", {"'k'", "'limits[1].axis'", "direction"}},
-        {"{\"id\": \"k\", " LEG ", \"limits\": [null, {\"type\": \"hinge\", \"axis\": [0,0,1], \"min\": 2, \"max\": 1}, null]}", {"'k'", "'limits[1]'", "'min'"}},
-        {"{\"id\": \"k\", " LEG ", \"limits\": [null, {\"type\": \"hinge\", \"axis\": [0,0,1], \"max_swing\": 1}, null]}", {"'k'", "'limits[1].max_swing'", "no key"}},
-        {"{\"id\": \"k\", " LEG ", \"limits\": [null, {\"type\": \"cone\", \"axis\": [0,0,1]}, null]}", {"'k'", "'limits[1]'", "max_swing"}},
-        {"{\"id\": \"k\", " LEG ", \"limits\": [null, {\"type\": \"cone\", \"axis\": [0,0,1], \"max_swing\": 4}, null]}", {"'k'", "'limits[1]'", "'max_swing'"}},
+        {"{\"id\": \"k\", " LEG ", \"limits\": [null, {\"type\": \"hinge\", \"axis\": [0,0,0]}, null]}",
+         {"'k'", "'limits[1].axis'", "direction"}},
+        {"{\"id\": \"k\", " LEG ", \"limits\": [null, {\"type\": \"hinge\", \"axis\": [0,0,1], \"min\": 2, \"max\": 1}, null]}",
+         {"'k'", "'limits[1]'", "'min'"}},
+        {"{\"id\": \"k\", " LEG ", \"limits\": [null, {\"type\": \"hinge\", \"axis\": [0,0,1], \"max_swing\": 1}, null]}",
+         {"'k'", "'limits[1].max_swing'", "no key"}},
+        {"{\"id\": \"k\", " LEG ", \"limits\": [null, {\"type\": \"cone\", \"axis\": [0,0,1]}, null]}",
+         {"'k'", "'limits[1]'", "max_swing"}},
+        {"{\"id\": \"k\", " LEG ", \"limits\": [null, {\"type\": \"cone\", \"axis\": [0,0,1], \"max_swing\": 4}, null]}",
+         {"'k'", "'limits[1]'", "'max_swing'"}},
         {"{\"id\": 7, " LEG "}", {"'0'", "'id'", "string"}},
         {"{\"id\": \"k\", " LEG ", \"target\": [1,0,0]}", {"duplicate", "target", ""}},
         {"[1]", {"case 0", "[1.0]", "object"}},
@@ -269,7 +304,8 @@ static void refusals_name_case_field_value_and_mend(void **state) {
         }
         free(o.out), free(o.error);
     }
-    static const char *const no_cases[] = {"", "{", "[]", "{}", "3", "null", "{\"cases\": 3}", "{\"cases\": [], \"more\": 1}", "{\"cases\": []} x", "\xff\xfe"};
+    static const char *const no_cases[] = {
+        "", "{", "[]", "{}", "3", "null", "{\"cases\": 3}", "{\"cases\": [], \"more\": 1}", "{\"cases\": []} x", "\xff\xfe"};
     for (size_t i = 0; i < sizeof no_cases / sizeof *no_cases; ++i) {
         outcome o = run_tool("solve -", no_cases[i]);
         if (o.status != 1 || o.out[0]) print_error("'%s' -> %d %s\n", no_cases[i], o.status, o.error);
@@ -289,7 +325,9 @@ static void a_refused_case_leaves_no_picture(void **state) {
     assert_int_equal(o.status, 1);
     assert_int_equal(access(path, F_OK), -1);
     free(o.out), free(o.error);
-    o = run_tool(arguments, "{\"cases\": [{\"id\": \"<one & two>\", " LEG ", \"pole\": [0,1,0], \"limits\": [{\"type\": \"cone\", \"axis\": [1,0,0], \"max_swing\": 1}, {\"type\": \"hinge\", \"axis\": [0,0,1], \"min\": -2, \"max\": 0}]}]}");
+    o = run_tool(arguments, "{\"cases\": [{\"id\": \"<one & two>\", " LEG
+                            ", \"pole\": [0,1,0], \"limits\": [{\"type\": \"cone\", \"axis\": [1,0,0], \"max_swing\": 1}, {\"type\": "
+                            "\"hinge\", \"axis\": [0,0,1], \"min\": -2, \"max\": 0}]}]}");
     assert_int_equal(o.status, 0);
     free(o.out), free(o.error);
     char *svg = whole(fopen(path, "rb"));
@@ -303,7 +341,8 @@ static void a_refused_case_leaves_no_picture(void **state) {
 
 static void usage_is_status_two(void **state) {
     (void)state;
-    static const char *const wrong[] = {"solve", "solve a b", "solve - --backend mmx", "solve - --bakend sse2", "solve - --svg", "backends x"};
+    static const char *const wrong[] = {"solve",         "solve a b", "solve - --backend mmx", "solve - --bakend sse2",
+                                        "solve - --svg", "backends x"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i) {
         outcome o = run_tool(wrong[i], "");
         if (o.status != 2) print_error("%s -> %d\n", wrong[i], o.status);
@@ -342,7 +381,8 @@ static void assert_chain(json_t *r, const double (*given)[3], size_t joints, con
         const double x = at(r, "rotations", j, 0), y = at(r, "rotations", j, 1), z = at(r, "rotations", j, 2), w = at(r, "rotations", j, 3);
         for (int k = 0; k < 3; ++k) bone[k] = given[j + 1][k] - given[j][k], before += bone[k] * bone[k];
         const double t[3] = {2 * (y * bone[2] - z * bone[1]), 2 * (z * bone[0] - x * bone[2]), 2 * (x * bone[1] - y * bone[0])};
-        const double led[3] = {bone[0] + w * t[0] + y * t[2] - z * t[1], bone[1] + w * t[1] + z * t[0] - x * t[2], bone[2] + w * t[2] + x * t[1] - y * t[0]};
+        const double led[3] = {bone[0] + w * t[0] + y * t[2] - z * t[1], bone[1] + w * t[1] + z * t[0] - x * t[2],
+                               bone[2] + w * t[2] + x * t[1] - y * t[0]};
         for (int k = 0; k < 3; ++k) {
             const double d = at(r, "joints", j + 1, (size_t)k) - at(r, "joints", j, (size_t)k);
             after += d * d, miss += (d - led[k]) * (d - led[k]);
@@ -371,27 +411,35 @@ static void long_chains_reach(void **state) {
         char text[512];
         /* a target on an inner joint of a straight chain */
         const double line[4][3] = {{0, 0, 0}, {10, 0, 0}, {20, 0, 0}, {30, 0, 0}}, inner[3] = {20, 0, 0};
-        snprintf(text, sizeof text, "{\"solver\": \"%s\", \"joints\": [[0,0,0],[10,0,0],[20,0,0],[30,0,0]], \"target\": [20,0,0], \"tolerance\": 3.3e-4}", solvers[s]);
+        snprintf(text, sizeof text,
+                 "{\"solver\": \"%s\", \"joints\": [[0,0,0],[10,0,0],[20,0,0],[30,0,0]], \"target\": [20,0,0], \"tolerance\": 3.3e-4}",
+                 solvers[s]);
         r = solve_one(text);
         assert_chain(r, line, 4, inner, 3.3e-4);
         assert_true(has_flag(r, "reached") && fabs(at(r, "joints", 1, 1)) + fabs(at(r, "joints", 1, 2)) > 1);
         /* tolerance 0 ends, within its rounds, and exactly enough */
         const double start[5][3] = {{0, 0, 0}, {0, 0.25, 0}, {0, 0.5, 0}, {0.25, 0.5, 0}, {0.5, 0.5, 0}}, goal[3] = {0.6, 0.2, 0};
-        snprintf(text, sizeof text, "{\"solver\": \"%s\", " L_START ", \"target\": [0.6,0.2,0], \"tolerance\": 0, \"max_iterations\": 64}", solvers[s]);
+        snprintf(text, sizeof text, "{\"solver\": \"%s\", " L_START ", \"target\": [0.6,0.2,0], \"tolerance\": 0, \"max_iterations\": 64}",
+                 solvers[s]);
         r = solve_one(text);
         assert_chain(r, start, 5, goal, 0);
         assert_true(number(r, "iterations") <= 64 && number(r, "residual") <= 1e-5);
         /* out of reach goes straight, at once */
-        snprintf(text, sizeof text, "{\"solver\": \"%s\", \"joints\": [[0,0,0],[0,0.25,0],[0,0.5,0],[0,0.75,0],[0,1,0]], \"target\": [1.5,0,0], \"max_iterations\": 10}", solvers[s]);
+        snprintf(text, sizeof text,
+                 "{\"solver\": \"%s\", \"joints\": [[0,0,0],[0,0.25,0],[0,0.5,0],[0,0.75,0],[0,1,0]], \"target\": [1.5,0,0], "
+                 "\"max_iterations\": 10}",
+                 solvers[s]);
         r = solve_one(text);
         assert_joint(r, 4, 1, 0, 0, 1e-3);
         assert_true(has_flag(r, "out_of_reach") && !has_flag(r, "reached"));
         /* a hinge with both signs */
         const char *const hinge = "\"limits\": [{\"type\": \"hinge\", \"axis\": [0,1,0], \"min\": -1.5707963, \"max\": 1.5707963}, null]";
-        snprintf(text, sizeof text, "{\"solver\": \"%s\", \"joints\": [[0,0,0],[1,0,0]], \"target\": [0.5,0,0.866], %s}", solvers[s], hinge);
+        snprintf(text, sizeof text, "{\"solver\": \"%s\", \"joints\": [[0,0,0],[1,0,0]], \"target\": [0.5,0,0.866], %s}", solvers[s],
+                 hinge);
         r = solve_one(text);
         assert_true(fabs(2 * atan2(at(r, "rotations", 0, 1), at(r, "rotations", 0, 3)) * 180 / 3.14159265358979 + 60) < 0.1);
-        snprintf(text, sizeof text, "{\"solver\": \"%s\", \"joints\": [[0,0,0],[1,0,0]], \"target\": [-0.5,0,0.866], %s}", solvers[s], hinge);
+        snprintf(text, sizeof text, "{\"solver\": \"%s\", \"joints\": [[0,0,0],[1,0,0]], \"target\": [-0.5,0,0.866], %s}", solvers[s],
+                 hinge);
         r = solve_one(text);
         assert_joint(r, 1, 0, 0, 1, 1e-5);
         assert_true(has_flag(r, "limit") && !has_flag(r, "reached"));
@@ -400,7 +448,9 @@ static void long_chains_reach(void **state) {
             const double q = pow(100, k);
             double small[5][3], aim[3];
             for (int j = 0; j < 5; ++j) for (int c = 0; c < 3; ++c) small[j][c] = start[j][c] * q, aim[c] = goal[c] * q;
-            snprintf(text, sizeof text, "{\"solver\": \"%s\", \"joints\": [[0,0,0],[0,%g,0],[0,%g,0],[%g,%g,0],[%g,%g,0]], \"target\": [%g,%g,0]}", solvers[s], 0.25 * q, 0.5 * q, 0.25 * q, 0.5 * q, 0.5 * q, 0.5 * q, aim[0], aim[1]);
+            snprintf(text, sizeof text,
+                     "{\"solver\": \"%s\", \"joints\": [[0,0,0],[0,%g,0],[0,%g,0],[%g,%g,0],[%g,%g,0]], \"target\": [%g,%g,0]}", solvers[s],
+                     0.25 * q, 0.5 * q, 0.25 * q, 0.5 * q, 0.5 * q, 0.5 * q, aim[0], aim[1]);
             r = solve_one(text);
             assert_chain(r, (const double (*)[3])small, 5, aim, 1e-3);
             assert_true(has_flag(r, "reached"));
@@ -419,7 +469,8 @@ static void every_backend_prints_the_same_bytes(void **state) {
         static const char *const solvers[] = {"two_bone", "fabrik", "ccd"};
         const int which = i % 3, joints = which ? 2 + i % 7 : 3;
         p += sprintf(p, "%s{\"solver\": \"%s\", \"joints\": [", i ? ",\n" : "", solvers[which]);
-        for (int j = 0; j < joints; ++j) p += sprintf(p, "%s[%.9g,%.9g,%.9g]", j ? "," : "", random_float(&r, -1, 1), random_float(&r, -1, 1), random_float(&r, -1, 1));
+        for (int j = 0; j < joints; ++j)
+            p += sprintf(p, "%s[%.9g,%.9g,%.9g]", j ? "," : "", random_float(&r, -1, 1), random_float(&r, -1, 1), random_float(&r, -1, 1));
         p += sprintf(p, "], \"target\": [%.9g,%.9g,%.9g]", random_float(&r, -1, 1), random_float(&r, -1, 1), random_float(&r, -1, 1));
         p += sprintf(p, ", \"pole\": [%.9g,%.9g,%.9g]", random_float(&r, -1, 1), random_float(&r, -1, 1), random_float(&r, -1, 1));
         if (i & 1) {
@@ -429,7 +480,8 @@ static void every_backend_prints_the_same_bytes(void **state) {
         if (i & 2) p += sprintf(p, ", \"soft_start\": 0.9, \"max_stretch\": 1.2");
         if (i & 4) p += sprintf(p, ", \"twist\": \"inherit\"");
         if (i & 8) {
-            p += sprintf(p, ", \"limits\": [{\"type\": \"cone\", \"axis\": [1,0,0], \"max_swing\": 0.5}, {\"type\": \"hinge\", \"axis\": [0,0,1], \"min\": -1, \"max\": 1}");
+            p += sprintf(p, ", \"limits\": [{\"type\": \"cone\", \"axis\": [1,0,0], \"max_swing\": 0.5}, {\"type\": \"hinge\", \"axis\": "
+                            "[0,0,1], \"min\": -1, \"max\": 1}");
             for (int j = 2; j < joints; ++j) p += sprintf(p, ", null");
             p += sprintf(p, "]");
         }

@@ -11,7 +11,8 @@ static const char about[] =
     "Solves chain problems. CASES.json, or - for standard input, holds\n"
     "  {\"cases\": [{\"id\": \"a\", \"solver\": \"two_bone\", \"joints\": [[x,y,z], ...], \"target\": [x,y,z], ...}, ...]}\n"
     "and the answers come out as\n"
-    "  {\"backend\": \"avx2\", \"results\": [{\"id\", \"joints\", \"rotations\", \"bend\", \"residual\", \"iterations\", \"flags\"}, ...]}\n"
+    "  {\"backend\": \"avx2\", \"results\": [{\"id\", \"joints\", \"rotations\", \"bend\", \"residual\", \"iterations\", \"flags\"}, "
+    "...]}\n"
     "with 9 digits. Right-handed, metres, radians, quaternions x y z w.\n"
     "\n"
     "keys of a case (only solver, joints and target are needed):\n"
@@ -32,8 +33,10 @@ static const char about[] =
     "  tolerance        of `reached`, a share of the chain's length; default 1e-3\n"
     "  max_iterations   1 to 1024; default 16\n"
     "  damping          below 1: ccd takes plain sweeps and this share of every turn; default 1\n"
-    "  limits           for each joint null or {\"type\": \"hinge\", \"axis\", \"min\", \"max\"}, {\"type\": \"cone\", \"axis\", \"max_swing\", \"twist_min\",\n"
-    "                   \"twist_max\"}, {\"type\": \"ellipse\", \"axis\", \"side\", \"max_swing\", \"max_swing_across\", ...}, in the joint's rest frame";
+    "  limits           for each joint null or {\"type\": \"hinge\", \"axis\", \"min\", \"max\"}, {\"type\": \"cone\", \"axis\", "
+    "\"max_swing\", \"twist_min\",\n"
+    "                   \"twist_max\"}, {\"type\": \"ellipse\", \"axis\", \"side\", \"max_swing\", \"max_swing_across\", ...}, in the "
+    "joint's rest frame";
 
 static bool read_input(const char *path, char **text, size_t *size, io_error *error) {
     if (strcmp(path, "-") != 0) return io_read_file(path, (uint8_t **)text, size, error);
@@ -74,7 +77,8 @@ static void print_result(const solve_case *one) {
     printf("], \"rotations\": [");
     for (size_t j = 0; j < one->joints; ++j) {
         const turn q = one->solved_rotation[j];
-        printf(j ? ",[" : "["), print_number(q.x), putchar(','), print_number(q.y), putchar(','), print_number(q.z), putchar(','), print_number(q.w), putchar(']');
+        printf(j ? ",[" : "["), print_number(q.x), putchar(','), print_number(q.y), putchar(','), print_number(q.z), putchar(','),
+            print_number(q.w), putchar(']');
     }
     printf("], \"bend\": "), print_vector(one->bend);
     printf(", \"residual\": "), print_number(one->residual);
@@ -93,11 +97,18 @@ int command_solve(int argc, char **argv) {
         {"--backend", "NAME", "one of `phalanx backends`; default the best", &backend_name, NULL},
         {"--svg", "FILE", "draw every case, before in grey and after in colour", &svg_path, NULL},
     };
-    cli_command_line line = {.synopsis = "solve CASES.json [options]", .about = about, .options = options, .option_count = 2, .files = files, .file_least = 1, .file_most = 1};
+    cli_command_line line = {.synopsis = "solve CASES.json [options]",
+                             .about = about,
+                             .options = options,
+                             .option_count = 2,
+                             .files = files,
+                             .file_least = 1,
+                             .file_most = 1};
     const int status = cli_parse(&line, argc, argv);
     if (status >= 0) return status;
     const phx_backend *backend = backend_name ? phx_backend_find(backend_name) : phx_backend_best();
-    if (!backend) return cli_complain(CLI_USAGE, "solve", "--backend '%s' is none that is usable here; `phalanx backends` lists them", backend_name);
+    if (!backend)
+        return cli_complain(CLI_USAGE, "solve", "--backend '%s' is none that is usable here; `phalanx backends` lists them", backend_name);
 
     io_error error;
     char *text = NULL;
@@ -122,7 +133,8 @@ int command_solve(int argc, char **argv) {
 }
 
 int command_backends(int argc, char **argv) {
-    cli_command_line line = {.synopsis = "backends", .about = "Names the backends that this build holds and this machine may run, best first."};
+    cli_command_line line = {.synopsis = "backends",
+                             .about = "Names the backends that this build holds and this machine may run, best first."};
     const int status = cli_parse(&line, argc, argv);
     if (status >= 0) return status;
     for (uint32_t i = 0; phx_backend_at(i); ++i) printf("%s\n", phx_backend_name(phx_backend_at(i)));

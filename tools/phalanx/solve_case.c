@@ -61,7 +61,8 @@ static const char *shown(const json_t *value) {
 static bool read_number(const place *at, const char *field, const json_t *value, double *out) {
     if (!json_is_number(value)) return refuse(at, field, "is %s; a number is wanted", shown(value));
     *out = json_number_value(value);
-    if (!(fabs(*out) <= FLT_MAX)) return refuse(at, field, "is %s; a number that a 32-bit float can hold (3.4e38 at most) is wanted", shown(value));
+    if (!(fabs(*out) <= FLT_MAX))
+        return refuse(at, field, "is %s; a number that a 32-bit float can hold (3.4e38 at most) is wanted", shown(value));
     return true;
 }
 
@@ -145,7 +146,8 @@ static bool read_limit(const place *at, const char *field, const json_t *value, 
     if (json_is_null(value)) return true;
     if (!json_is_object(value)) return refuse(at, field, "is %s; null or an object with \"type\" is wanted", shown(value));
     const char *type = json_string_value(json_object_get(value, "type"));
-    const bool hinge = type && strcmp(type, "hinge") == 0, cone = type && strcmp(type, "cone") == 0, ellipse = type && strcmp(type, "ellipse") == 0;
+    const bool hinge = type && strcmp(type, "hinge") == 0, cone = type && strcmp(type, "cone") == 0,
+               ellipse = type && strcmp(type, "ellipse") == 0;
     if (!hinge && !cone && !ellipse)
         return refuse(at, field, "has type %s; \"hinge\", \"cone\" or \"ellipse\" is wanted", shown(json_object_get(value, "type")));
     const char *key;
@@ -155,7 +157,9 @@ static bool read_limit(const place *at, const char *field, const json_t *value, 
         snprintf(name, sizeof name, "%s.%.80s", field, key);
         if (!(hinge ? KNOWN(key, hinge_keys) : cone ? KNOWN(key, cone_keys) : KNOWN(key, ellipse_keys)))
             return refuse(at, name, "is no key of a %s; %s are", type,
-                          hinge ? "type, axis, min, max" : cone ? "type, axis, max_swing, twist_min, twist_max" : "type, axis, side, max_swing, max_swing_across, twist_min, twist_max");
+                          hinge  ? "type, axis, min, max"
+                          : cone ? "type, axis, max_swing, twist_min, twist_max"
+                                 : "type, axis, side, max_swing, max_swing_across, twist_min, twist_max");
         if (strcmp(key, "type") == 0) continue;
         if (strcmp(key, "axis") == 0 || strcmp(key, "side") == 0) {
             vec v;
@@ -255,7 +259,8 @@ static bool read_case(place *at, const json_t *object, solve_case *one) {
     one->solver = (solve_solver)which;
 
     const json_t *joints = json_object_get(object, "joints");
-    if (!json_is_array(joints)) return refuse(at, "joints", "is %s; an array of [x, y, z], root first, is wanted", joints ? shown(joints) : "missing");
+    if (!json_is_array(joints))
+        return refuse(at, "joints", "is %s; an array of [x, y, z], root first, is wanted", joints ? shown(joints) : "missing");
     const size_t n = one->joints = json_array_size(joints);
     if (one->solver == SOLVE_TWO_BONE && n != 3) return refuse(at, "joints", "has %zu elements; two_bone takes 3: root, mid and tip", n);
     if (n < 2) return refuse(at, "joints", "has %zu element%s; a chain has 2 at least", n, n == 1 ? "" : "s");
@@ -263,14 +268,16 @@ static bool read_case(place *at, const json_t *object, solve_case *one) {
     one->position = io_allocate(n, sizeof *one->position), one->rotation = io_allocate(n, sizeof *one->rotation);
     one->rest_position = io_allocate(n, sizeof *one->rest_position), one->rest_rotation = io_allocate(n, sizeof *one->rest_rotation);
     one->length = io_allocate(n, sizeof *one->length), one->limits = io_allocate(n, sizeof *one->limits);
-    one->solved_position = io_allocate(n, sizeof *one->solved_position), one->solved_rotation = io_allocate(n, sizeof *one->solved_rotation);
+    one->solved_position = io_allocate(n, sizeof *one->solved_position),
+    one->solved_rotation = io_allocate(n, sizeof *one->solved_rotation);
     if (!read_vectors(at, "joints", joints, n, one->position)) return false;
     for (size_t j = 0; j < n; ++j) one->rotation[j] = TURN_NONE;
     const json_t *rotations = json_object_get(object, "rotations"), *lengths = json_object_get(object, "lengths");
     if (rotations && !read_rotations(at, "rotations", rotations, n, one->rotation, &one->bad_rotation)) return false;
 
     const json_t *rest_joints = json_object_get(object, "rest_joints"), *rest_rotations = json_object_get(object, "rest_rotations");
-    memcpy(one->rest_position, one->position, n * sizeof *one->position), memcpy(one->rest_rotation, one->rotation, n * sizeof *one->rotation);
+    memcpy(one->rest_position, one->position, n * sizeof *one->position),
+        memcpy(one->rest_rotation, one->rotation, n * sizeof *one->rotation);
     if (rest_joints && !read_vectors(at, "rest_joints", rest_joints, n, one->rest_position)) return false;
     if (rest_rotations && !read_rotations(at, "rest_rotations", rest_rotations, n, one->rest_rotation, &one->bad_rotation)) return false;
     one->rest_given = rest_joints || rest_rotations;
@@ -303,7 +310,9 @@ static bool read_case(place *at, const json_t *object, solve_case *one) {
         const char *name;
         vec *out;
         bool *given;
-    } directions[] = {{"pole", &one->pole, &one->has_pole}, {"previous_bend", &one->previous_bend, NULL}, {"rest_bend", &one->rest_bend, &one->has_rest_bend}};
+    } directions[] = {{"pole", &one->pole, &one->has_pole},
+                      {"previous_bend", &one->previous_bend, NULL},
+                      {"rest_bend", &one->rest_bend, &one->has_rest_bend}};
     for (size_t i = 0; i < 3; ++i) {
         const json_t *direction = json_object_get(object, directions[i].name);
         if (!direction) continue;
@@ -387,17 +396,19 @@ bool solve_cases_read(const char *name, const char *text, size_t size, solve_cas
         const size_t at = syntax.position > 0 && (size_t)syntax.position <= size ? (size_t)syntax.position : 0;
         if (last_word(text, at, true, id, sizeof id) && last_word(text, at, false, key, sizeof key))
             snprintf(where, sizeof where, "case '%s': '%s': ", id, key);
-        return io_fail(error, "%s: %s%s (line %d, column %d); finite JSON is wanted, see `phalanx solve --help`", name, where, syntax.text, syntax.line,
-                       syntax.column);
+        return io_fail(error, "%s: %s%s (line %d, column %d); finite JSON is wanted, see `phalanx solve --help`", name, where, syntax.text,
+                       syntax.line, syntax.column);
     }
     bool good = true;
     const char *key;
     json_t *value;
     const json_t *list = json_object_get(root, "cases");
-    if (!json_is_object(root) || !json_is_array(list)) good = io_fail(error, "%s: an object {\"cases\": [...]} is wanted, this is %s", name, shown(root));
+    if (!json_is_object(root) || !json_is_array(list))
+        good = io_fail(error, "%s: an object {\"cases\": [...]} is wanted, this is %s", name, shown(root));
     if (good) {
         json_object_foreach(root, key, value) {
-            if (good && strcmp(key, "cases") != 0) good = io_fail(error, "%s: '%s' is no key beside \"cases\"; there is no other", name, key);
+            if (good && strcmp(key, "cases") != 0)
+                good = io_fail(error, "%s: '%s' is no key beside \"cases\"; there is no other", name, key);
         }
     }
     if (good) cases->all = io_allocate(json_array_size(list) + 1, sizeof *cases->all);

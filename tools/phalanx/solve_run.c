@@ -105,8 +105,8 @@ typedef struct two_bone_answer {
     uint32_t flags;
 } two_bone_answer;
 
-static bool solve_once(const phx_backend *backend, const phx_two_bone_params *params, const solve_case *one, const knee *k, vec rest_bend, double weight,
-                       two_bone_answer *answer, io_error *error) {
+static bool solve_once(const phx_backend *backend, const phx_two_bone_params *params, const solve_case *one, const knee *k, vec rest_bend,
+                       double weight, two_bone_answer *answer, io_error *error) {
     _Alignas(64) phx_two_bone_block block;
     _Alignas(64) phx_two_bone_extra extra;
     memset(&block, 0, sizeof block);
@@ -123,7 +123,8 @@ static bool solve_once(const phx_backend *backend, const phx_two_bone_params *pa
     if (one->has_target_rotation) PUT4(extra.tip_to, one->target_rotation);
     extra.weight.v[0] = (float)weight;
     phx_report report;
-    if (phx_two_bone_solve_blocks(backend, params, &block, &extra, 1, &report)) return io_fail(error, "case '%s': %s", one->id, report.text);
+    if (phx_two_bone_solve_blocks(backend, params, &block, &extra, 1, &report))
+        return io_fail(error, "case '%s': %s", one->id, report.text);
     answer->root = GET4(block.root_rotation), answer->mid = GET4(block.mid_rotation), answer->tip = GET4(extra.tip_rotation);
     answer->upper = GET(extra.mid_position), answer->lower = vec_sub(GET(extra.tip_position), answer->upper);
     answer->bend = GET(block.bend), answer->residual = block.residual.v[0], answer->stretch = extra.stretch.v[0];
@@ -164,7 +165,8 @@ static bool hold_to_limits(solve_case *one, double stretch) {
 static void judge(solve_case *one) {
     one->residual = vec_length(vec_sub(one->target, one->solved_position[one->joints - 1]));
     one->flags &= ~(uint32_t)PHX_FLAG_REACHED;
-    if (one->residual <= chain_length(one) * one->tolerance) one->flags |= PHX_FLAG_REACHED, one->flags &= ~(uint32_t)(PHX_FLAG_OUT_OF_REACH | PHX_FLAG_TOO_CLOSE);
+    if (one->residual <= chain_length(one) * one->tolerance)
+        one->flags |= PHX_FLAG_REACHED, one->flags &= ~(uint32_t)(PHX_FLAG_OUT_OF_REACH | PHX_FLAG_TOO_CLOSE);
 }
 
 static bool run_two_bone(const phx_backend *backend, solve_case *one, io_error *error) {
@@ -243,7 +245,8 @@ static bool run_chain(const phx_backend *backend, solve_case *one, io_error *err
         solved[j] = position[j];
     }
     phx_vec3 target = vec_narrow(vec_sub(one->target, one->position[0]));
-    phx_vec3 pole = vec_narrow(sized(one->pole)), rest_bend = vec_narrow(chain_rest_bend(one)), bend = vec_narrow(sized(one->previous_bend));
+    phx_vec3 pole = vec_narrow(sized(one->pole)), rest_bend = vec_narrow(chain_rest_bend(one)),
+             bend = vec_narrow(sized(one->previous_bend));
     phx_quat target_rotation = turn_narrow(one->target_rotation);
     float weight = (float)one->weight;
     phx_result result;
@@ -253,7 +256,8 @@ static bool run_chain(const phx_backend *backend, solve_case *one, io_error *err
     if (one->limited) job.limits = one->limits;
     job.position = phx_joint_view_of(position, sizeof position, sizeof *position);
     job.rotation = phx_joint_view_of(rotation, sizeof rotation, sizeof *rotation);
-    job.target = PHX_VIEW_ARRAY(&target), job.pole = PHX_VIEW_ARRAY(&pole), job.rest_bend = PHX_VIEW_ARRAY(&rest_bend), job.bend = PHX_VIEW_ARRAY(&bend);
+    job.target = PHX_VIEW_ARRAY(&target), job.pole = PHX_VIEW_ARRAY(&pole), job.rest_bend = PHX_VIEW_ARRAY(&rest_bend),
+    job.bend = PHX_VIEW_ARRAY(&bend);
     if (one->has_target_rotation) job.target_rotation = PHX_VIEW_ARRAY(&target_rotation);
     job.weight = PHX_VIEW_ARRAY(&weight);
     job.position_out = phx_joint_view_of(solved, sizeof solved, sizeof *solved);

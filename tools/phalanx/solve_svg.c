@@ -101,11 +101,13 @@ static void fit(view *v, const vec *points, size_t count, double left, double to
 }
 
 static void put_chain(text *out, const view *v, const vec *joints, size_t count, const char *colour, double thick, double radius) {
-    put(out, "<polyline fill='none' stroke='%s' stroke-width='%.1f' stroke-linejoin='round' stroke-linecap='round' points='", colour, thick);
+    put(out, "<polyline fill='none' stroke='%s' stroke-width='%.1f' stroke-linejoin='round' stroke-linecap='round' points='", colour,
+        thick);
     for (size_t j = 0; j < count; ++j) put(out, "%.2f,%.2f ", across(v, joints[j]), down(v, joints[j]));
     put(out, "'/>\n");
     for (size_t j = 0; j < count; ++j)
-        put(out, "<circle cx='%.2f' cy='%.2f' r='%.1f' fill='%s' stroke='#fff'/>\n", across(v, joints[j]), down(v, joints[j]), j ? radius : radius + 1.5, colour);
+        put(out, "<circle cx='%.2f' cy='%.2f' r='%.1f' fill='%s' stroke='#fff'/>\n", across(v, joints[j]), down(v, joints[j]),
+            j ? radius : radius + 1.5, colour);
 }
 
 static void put_arrow(text *out, const view *v, vec from, vec direction, double metres, const char *colour, const char *label) {
@@ -141,9 +143,13 @@ static void put_limit(text *out, const view *v, const solve_case *one, size_t jo
         if (hinge) {
             swing = turn_about(axis, limit->min + (limit->max - limit->min) * share);
         } else {
-            const vec first = vec_direction(vec_reject(limit->type == PHX_LIMIT_ELLIPSE ? vec_widen(limit->side) : fabs(axis.x) < 0.7 ? (vec){1, 0, 0} : (vec){0, 1, 0}, axis));
+            const vec first = vec_direction(vec_reject(limit->type == PHX_LIMIT_ELLIPSE ? vec_widen(limit->side)
+                                                       : fabs(axis.x) < 0.7             ? (vec){1, 0, 0}
+                                                                                        : (vec){0, 1, 0},
+                                                       axis));
             const vec second = vec_cross(axis, first);
-            const double angle = 6.28318530717958648 * share, other = limit->type == PHX_LIMIT_ELLIPSE ? limit->max_swing_across : limit->max_swing;
+            const double angle = 6.28318530717958648 * share,
+                         other = limit->type == PHX_LIMIT_ELLIPSE ? limit->max_swing_across : limit->max_swing;
             const double a = tan(limit->max_swing / 4) * cos(angle), b = tan(other / 4) * sin(angle), tangent = hypot(a, b);
             swing = turn_about(vec_direction(vec_add(vec_scale(first, a), vec_scale(second, b))), 4 * atan(tangent));
         }
@@ -152,7 +158,8 @@ static void put_limit(text *out, const view *v, const solve_case *one, size_t jo
         put(out, "%c%.2f %.2f", i == 0 && !hinge ? 'M' : 'L', across(v, end), down(v, end));
     }
     put(out, "Z");
-    for (size_t i = 0; !hinge && i < 4; ++i) put(out, "M%.2f %.2fL%.2f %.2f", across(v, at), down(v, at), across(v, rim[i]), down(v, rim[i]));
+    for (size_t i = 0; !hinge && i < 4; ++i)
+        put(out, "M%.2f %.2fL%.2f %.2f", across(v, at), down(v, at), across(v, rim[i]), down(v, rim[i]));
     put(out, "'/>\n");
 }
 
@@ -170,8 +177,10 @@ static void put_case(text *out, const solve_case *one, double left, double top) 
     const double arrow = fmin(0.3 * length, 46 / v.scale);
     const vec tip = one->solved_position[n - 1];
 
-    put(out, "<svg x='%.0f' y='%.0f' width='%d' height='%d' viewBox='%.0f %.0f %d %d'>\n", left, top, CELL_WIDTH, CELL_HEIGHT, left, top, CELL_WIDTH, CELL_HEIGHT);
-    put(out, "<rect x='%.1f' y='%.1f' width='%d' height='%d' rx='6' fill='#fff' stroke='#d5d5d5'/>\n", left + 4.5, top + 4.5, CELL_WIDTH - 9, CELL_HEIGHT - 9);
+    put(out, "<svg x='%.0f' y='%.0f' width='%d' height='%d' viewBox='%.0f %.0f %d %d'>\n", left, top, CELL_WIDTH, CELL_HEIGHT, left, top,
+        CELL_WIDTH, CELL_HEIGHT);
+    put(out, "<rect x='%.1f' y='%.1f' width='%d' height='%d' rx='6' fill='#fff' stroke='#d5d5d5'/>\n", left + 4.5, top + 4.5,
+        CELL_WIDTH - 9, CELL_HEIGHT - 9);
     put(out, "<text class='title' x='%.0f' y='%.0f'>", left + 16, top + 25), put_escaped(out, one->id, 38), put(out, "</text>\n");
     put(out, "<text x='%.0f' y='%.0f'>%s, residual %.3g m", left + 16, top + 41, solvers[one->solver], one->residual);
     for (uint32_t bit = 0; bit < 32; ++bit) {
@@ -188,13 +197,17 @@ static void put_case(text *out, const solve_case *one, double left, double top) 
     }
     put_chain(out, &v, one->position, n, "#b0b0b0", 4, 3);
     if (!reached && one->residual * v.scale > 2)
-        put(out, "<line x1='%.2f' y1='%.2f' x2='%.2f' y2='%.2f' stroke='#c62828' stroke-dasharray='4 3'/>\n", across(&v, tip), down(&v, tip), across(&v, one->target), down(&v, one->target));
+        put(out, "<line x1='%.2f' y1='%.2f' x2='%.2f' y2='%.2f' stroke='#c62828' stroke-dasharray='4 3'/>\n", across(&v, tip),
+            down(&v, tip), across(&v, one->target), down(&v, one->target));
     put_chain(out, &v, one->solved_position, n, colour, 5, 4);
-    put(out, "<path d='M%.2f %.2fh16m-8 -8v16' stroke='#c62828' stroke-width='1.6'/><circle cx='%.2f' cy='%.2f' r='5' fill='none' stroke='#c62828' stroke-width='1.6'/>\n",
+    put(out,
+        "<path d='M%.2f %.2fh16m-8 -8v16' stroke='#c62828' stroke-width='1.6'/><circle cx='%.2f' cy='%.2f' r='5' fill='none' "
+        "stroke='#c62828' stroke-width='1.6'/>\n",
         across(&v, one->target) - 8, down(&v, one->target), across(&v, one->target), down(&v, one->target));
     const vec middle = one->solved_position[n > 2 ? n / 2 : 0];
     if (one->has_pole) put_arrow(out, &v, middle, one->pole, arrow, "#2e7d32", "pole");
-    if (vec_length(one->bend) > 0 && !(one->flags & PHX_FLAG_BAD_INPUT)) put_arrow(out, &v, vec_scale(vec_add(one->solved_position[0], tip), 0.5), one->bend, arrow * 0.7, "#6a1b9a", "bend");
+    if (vec_length(one->bend) > 0 && !(one->flags & PHX_FLAG_BAD_INPUT))
+        put_arrow(out, &v, vec_scale(vec_add(one->solved_position[0], tip), 0.5), one->bend, arrow * 0.7, "#6a1b9a", "bend");
     put(out, "<text x='%.2f' y='%.2f'>root</text>\n", across(&v, one->solved_position[0]) + 8, down(&v, one->solved_position[0]) - 7);
     put(out, "<text x='%.2f' y='%.2f'>tip</text>\n", across(&v, tip) + 8, down(&v, tip) + 14);
 
@@ -213,19 +226,23 @@ char *solve_svg(const solve_cases *cases, size_t *size) {
     while (columns < 5 && columns * columns < cases->count) ++columns;
     const size_t rows = cases->count ? (cases->count + columns - 1) / columns : 1;
     const size_t width = columns * CELL_WIDTH, height = rows * CELL_HEIGHT + LEGEND;
-    put(&out, "<svg xmlns='http://www.w3.org/2000/svg' width='%zu' height='%zu' viewBox='0 0 %zu %zu' font-family='sans-serif' font-size='11' fill='#444'>\n",
+    put(&out,
+        "<svg xmlns='http://www.w3.org/2000/svg' width='%zu' height='%zu' viewBox='0 0 %zu %zu' font-family='sans-serif' font-size='11' "
+        "fill='#444'>\n",
         width, height, width, height);
     put(&out, "<style>.title{font-size:15px;font-weight:bold;fill:#222}.limit{fill:#f9a825;fill-opacity:.2;stroke:#f9a825}</style>\n");
     put(&out, "<rect width='%zu' height='%zu' fill='#f4f4f4'/>\n", width, height);
     for (size_t i = 0; i < cases->count; ++i)
         put_case(&out, &cases->all[i], (double)(i % columns * CELL_WIDTH), (double)(i / columns * CELL_HEIGHT));
     const double y = (double)(rows * CELL_HEIGHT) + 16;
-    static const char *const entries[][2] = {{"#b0b0b0", "before"}, {"#1769aa", "reached"}, {"#c05a00", "not reached"}, {"#c62828", "target"},
-                                             {"#2e7d32", "pole"}, {"#6a1b9a", "bend"}, {"#f9a825", "limit"}};
+    static const char *const entries[][2] = {{"#b0b0b0", "before"}, {"#1769aa", "reached"}, {"#c05a00", "not reached"},
+                                             {"#c62828", "target"}, {"#2e7d32", "pole"},    {"#6a1b9a", "bend"},
+                                             {"#f9a825", "limit"}};
     for (size_t i = 0; i < sizeof entries / sizeof *entries; ++i) {
         const size_t per_row = columns == 1 ? 4 : 7;
         const double x = 16 + 84 * (double)(i % per_row), at = y + 16 * (double)(i / per_row);
-        put(&out, "<rect x='%.0f' y='%.0f' width='10' height='10' fill='%s'/><text x='%.0f' y='%.0f'>%s</text>\n", x, at - 9, entries[i][0], x + 15, at, entries[i][1]);
+        put(&out, "<rect x='%.0f' y='%.0f' width='10' height='10' fill='%s'/><text x='%.0f' y='%.0f'>%s</text>\n", x, at - 9, entries[i][0],
+            x + 15, at, entries[i][1]);
     }
     put(&out, "</svg>\n");
     *size = out.size;
