@@ -193,10 +193,17 @@ static void limits_hold_and_say_so(void **state) {
     /* thigh at most 0.3 rad from straight down */
     r = solve_one("{\"solver\": \"two_bone\", \"joints\": [[0,1,0],[0,0.55,0],[0,0.1,0]], \"target\": [0,0.8,0.5], \"pole\": [0,0,1],"
                   " \"limits\": [{\"type\": \"cone\", \"axis\": [0,-1,0], \"max_swing\": 0.3}, null, null]}");
-    const double lean = atan2(at(r, "joints", 1, 2), 1 - at(r, "joints", 1, 1));
-    assert_true(fabs(lean - 0.3) < 1e-4 && has_flag(r, "limit"));
-    const double miss = sqrt(pow(at(r, "joints", 2, 0), 2) + pow(at(r, "joints", 2, 1) - 0.8, 2) + pow(at(r, "joints", 2, 2) - 0.5, 2));
+    double lean = atan2(hypot(at(r, "joints", 1, 0), at(r, "joints", 1, 2)), 1 - at(r, "joints", 1, 1));
+    assert_true(lean < 0.3 + 1e-4 && has_flag(r, "limit") && has_flag(r, "reached")); /* by the knee, which is free */
+    /* and with a knee that may bend by 0.5 rad only: both at their ends, the miss as large as it is said to be */
+    r = solve_one("{\"solver\": \"two_bone\", \"joints\": [[0,1,0],[0,0.55,0],[0,0.1,0]], \"target\": [0,1,0.5], \"pole\": [0,0,-1],"
+                  " \"limits\": [{\"type\": \"cone\", \"axis\": [0,-1,0], \"max_swing\": 0.3},"
+                  " {\"type\": \"hinge\", \"axis\": [1,0,0], \"min\": -0.5, \"max\": 0}, null]}");
+    lean = atan2(at(r, "joints", 1, 2), 1 - at(r, "joints", 1, 1));
+    assert_true(fabs(lean - 0.3) < 1e-3 && has_flag(r, "limit") && !has_flag(r, "reached"));
+    const double miss = sqrt(pow(at(r, "joints", 2, 0), 2) + pow(at(r, "joints", 2, 1) - 1, 2) + pow(at(r, "joints", 2, 2) - 0.5, 2));
     assert_true(fabs(miss - number(r, "residual")) < 1e-6);
+    assert_joint(r, 2, 0, 1 - 0.45 * (cos(0.3) + cos(0.8)), 0.45 * (sin(0.3) + sin(0.8)), 2e-3);
 }
 
 static void far_from_the_origin_nothing_is_lost(void **state) {

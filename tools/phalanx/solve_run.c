@@ -1,7 +1,8 @@
 /* Runs one case of `phalanx solve` on the library. Called by solve.c.
  *
  * The library's two-bone limits are angles of the knee. A hinge at the mid joint that stands at right angles to the bones is such
- * an angle and is solved in closed form; every other limit is applied to the solved rotations, and what it costs is in the residual. */
+ * an angle and is solved in closed form. Every other limit is applied to the solved rotations; where that loses the target, CCD
+ * under the same limits is asked too, and the nearer answer is taken. */
 #include "solve_case.h"
 
 #include <float.h>
@@ -169,55 +170,6 @@ static void judge(solve_case *one) {
         one->flags |= PHX_FLAG_REACHED, one->flags &= ~(uint32_t)(PHX_FLAG_OUT_OF_REACH | PHX_FLAG_TOO_CLOSE);
 }
 
-static bool run_two_bone(const phx_backend *backend, solve_case *one, io_error *error) {
-    const vec thigh = vec_sub(one->position[1], one->position[0]);
-    const knee k = knee_of(one);
-    phx_two_bone_params params = phx_two_bone_params_default();
-    params.twist = one->twist;
-    params.tolerance = fmaxf((float)one->tolerance, 1e-30f);
-    params.soft_start = (float)one->soft_start, params.max_stretch = (float)one->max_stretch;
-    if (k.known) params.max_bend = fminf((float)k.high, params.max_bend), params.min_bend = fminf((float)k.low, params.max_bend);
-    /* limits rule the whole answer, so the weight is then taken of the limited one */
-    const bool later = one->limited && one->weight < 1;
-    const double weight = later ? 1 : one->weight;
-    vec rest_bend = rest_bend_of(one, &k, thigh);
-    two_bone_answer answer;
-    if (!solve_once(backend, &params, one, &k, rest_bend, weight, &answer, error)) return false;
-    /* A straight pose has no hinge. Where neither rest pose nor limit tells it and the bend is the pole's own, the mid joint's local X
-     * is taken: a rest bend of its own then turns the twist only. */
-    if (vec_length(rest_bend) == 0 && one->has_pole && !(answer.flags & (PHX_FLAG_HINT_UNUSABLE | PHX_FLAG_BAD_INPUT))) {
-        rest_bend = vec_cross(vec_direction(thigh), turn_vec(one->rotation[1], (vec){1, 0, 0}));
-        if (!solve_once(backend, &params, one, &k, rest_bend, weight, &answer, error)) return false;
-    }
-    if (answer.flags & PHX_FLAG_BAD_INPUT) {
-        leave_as_animated(one, answer.flags);
-        return true;
-    }
-    one->bend = answer.bend, one->residual = answer.residual, one->iterations = 1, one->flags = answer.flags;
-    one->solved_position[0] = one->position[0];
-    one->solved_position[1] = vec_add(one->position[0], answer.upper);
-    one->solved_position[2] = vec_add(one->solved_position[1], answer.lower);
-    one->solved_rotation[0] = turn_unit(turn_times(answer.root, one->rotation[0]));
-    one->solved_rotation[1] = turn_unit(turn_times(answer.mid, k.mid));
-    one->solved_rotation[2] = turn_unit(turn_times(answer.tip, k.tip));
-    if (one->limited && hold_to_limits(one, answer.stretch)) one->flags |= PHX_FLAG_LIMIT, judge(one);
-    if (later) {
-        const double share = fmax(one->weight, 0), stretch = 1 + (answer.stretch - 1) * share;
-        for (size_t j = 0; j < 3; ++j) one->solved_rotation[j] = turn_slerp(one->rotation[j], one->solved_rotation[j], share);
-        for (size_t j = 0; j < 2; ++j) {
-            const turn correction = turn_times(one->solved_rotation[j], turn_back(one->rotation[j]));
-            const vec bone = turn_vec(correction, vec_sub(one->position[j + 1], one->position[j]));
-            one->solved_position[j + 1] = vec_add(one->solved_position[j], vec_scale(bone, stretch));
-        }
-        judge(one);
-    }
-    if (one->weight <= 0) { /* to the last digit */
-        memcpy(one->solved_position, one->position, 3 * sizeof *one->position);
-        memcpy(one->solved_rotation, one->rotation, 3 * sizeof *one->rotation);
-    }
-    return true;
-}
-
 /* ---- long chains ---- */
 
 /* Where the rest pose bends: its joint that stands farthest from the line between root and tip, carried along by the root. */
@@ -294,6 +246,80 @@ static bool run_chain(const phx_backend *backend, solve_case *one, io_error *err
     if (one->weight <= 0) { /* to the last digit */
         memcpy(one->solved_position, one->position, n * sizeof *one->position);
         memcpy(one->solved_rotation, one->rotation, n * sizeof *one->rotation);
+    }
+    return true;
+}
+
+/* ---- two bones, with what they ask of chains ---- */
+
+/* CCD under the same limits, at full weight; kept where it comes nearer to the target. */
+static bool take_sweeps(const phx_backend *backend, solve_case *one, io_error *error) {
+    vec position[3];
+    turn rotation[3];
+    memcpy(position, one->solved_position, sizeof position), memcpy(rotation, one->solved_rotation, sizeof rotation);
+    const solve_case before = *one;
+    one->solver = SOLVE_CCD, one->weight = 1, one->has_twist = false, one->damping = 1;
+    if (!run_chain(backend, one, error)) return false;
+    one->solver = before.solver, one->weight = before.weight, one->has_twist = before.has_twist, one->damping = before.damping;
+    one->flags |= PHX_FLAG_LIMIT;
+    if (one->residual < before.residual && !(one->flags & PHX_FLAG_BAD_INPUT)) return true;
+    memcpy(one->solved_position, position, sizeof position), memcpy(one->solved_rotation, rotation, sizeof rotation);
+    one->bend = before.bend, one->residual = before.residual, one->iterations = before.iterations, one->flags = before.flags;
+    return true;
+}
+
+static bool run_two_bone(const phx_backend *backend, solve_case *one, io_error *error) {
+    const vec thigh = vec_sub(one->position[1], one->position[0]);
+    const knee k = knee_of(one);
+    phx_two_bone_params params = phx_two_bone_params_default();
+    params.twist = one->twist;
+    params.tolerance = fmaxf((float)one->tolerance, 1e-30f);
+    params.soft_start = (float)one->soft_start, params.max_stretch = (float)one->max_stretch;
+    if (k.known) params.max_bend = fminf((float)k.high, params.max_bend), params.min_bend = fminf((float)k.low, params.max_bend);
+    /* limits rule the whole answer, so the weight is then taken of the limited one */
+    const bool later = one->limited && one->weight < 1;
+    const double weight = later ? 1 : one->weight;
+    vec rest_bend = rest_bend_of(one, &k, thigh);
+    two_bone_answer answer;
+    if (!solve_once(backend, &params, one, &k, rest_bend, weight, &answer, error)) return false;
+    /* A straight pose has no hinge. Where neither rest pose nor limit tells it and the bend is the pole's own, the mid joint's local X
+     * is taken: a rest bend of its own then turns the twist only. */
+    if (vec_length(rest_bend) == 0 && one->has_pole && !(answer.flags & (PHX_FLAG_HINT_UNUSABLE | PHX_FLAG_BAD_INPUT))) {
+        rest_bend = vec_cross(vec_direction(thigh), turn_vec(one->rotation[1], (vec){1, 0, 0}));
+        if (!solve_once(backend, &params, one, &k, rest_bend, weight, &answer, error)) return false;
+    }
+    if (answer.flags & PHX_FLAG_BAD_INPUT) {
+        leave_as_animated(one, answer.flags);
+        return true;
+    }
+    one->bend = answer.bend, one->residual = answer.residual, one->iterations = 1, one->flags = answer.flags;
+    one->solved_position[0] = one->position[0];
+    one->solved_position[1] = vec_add(one->position[0], answer.upper);
+    one->solved_position[2] = vec_add(one->solved_position[1], answer.lower);
+    one->solved_rotation[0] = turn_unit(turn_times(answer.root, one->rotation[0]));
+    one->solved_rotation[1] = turn_unit(turn_times(answer.mid, k.mid));
+    one->solved_rotation[2] = turn_unit(turn_times(answer.tip, k.tip));
+    if (one->limited && hold_to_limits(one, answer.stretch)) {
+        one->flags |= PHX_FLAG_LIMIT;
+        judge(one);
+        if (!(one->flags & PHX_FLAG_REACHED) && !take_sweeps(backend, one, error)) return false;
+    }
+    if (later) {
+        const size_t bone = vec_length(thigh) > 0 ? 0 : 1;
+        const double before = vec_length(vec_sub(one->position[bone + 1], one->position[bone]));
+        const double after = vec_length(vec_sub(one->solved_position[bone + 1], one->solved_position[bone]));
+        const double share = fmax(one->weight, 0), stretch = 1 + (after / before - 1) * share;
+        for (size_t j = 0; j < 3; ++j) one->solved_rotation[j] = turn_slerp(one->rotation[j], one->solved_rotation[j], share);
+        for (size_t j = 0; j < 2; ++j) {
+            const turn correction = turn_times(one->solved_rotation[j], turn_back(one->rotation[j]));
+            const vec bone = turn_vec(correction, vec_sub(one->position[j + 1], one->position[j]));
+            one->solved_position[j + 1] = vec_add(one->solved_position[j], vec_scale(bone, stretch));
+        }
+        judge(one);
+    }
+    if (one->weight <= 0) { /* to the last digit */
+        memcpy(one->solved_position, one->position, 3 * sizeof *one->position);
+        memcpy(one->solved_rotation, one->rotation, 3 * sizeof *one->rotation);
     }
     return true;
 }
