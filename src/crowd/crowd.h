@@ -61,7 +61,8 @@ typedef struct phx_crowd_step {
 
 phx_crowd_step phx_crowd_step_of(const phx_crowd_setup *setup, float dt);
 
-/* State of 16 characters that lives from frame to frame. */
+/* State of 16 characters that lives from frame to frame. Rows only, and captures hold them: a change of these four structs needs a new
+ * CAPTURE_VERSION in capture.c. */
 typedef struct phx_character_state {
     phx_rows1 valid;    /* 1 = the rows below hold last frame's values */
     phx_rows1 skipped;  /* seconds that passed at a lower level of detail since the last full solve */

@@ -21,6 +21,26 @@ static inline json_t *run_scenario(const char *name) {
     return root;
 }
 
+/* the same for a scenario given as text */
+static inline json_t *run_scenario_text(const char *text) {
+    char path[] = "/tmp/phalanx_scenario_XXXXXX", arguments[256];
+    const int file = mkstemp(path);
+    assert_true(file >= 0);
+    FILE *out = fdopen(file, "w");
+    assert_non_null(out);
+    fputs(text, out);
+    fclose(out);
+    int status;
+    snprintf(arguments, sizeof arguments, "feet %s --json", path);
+    char *said = run_tool(arguments, &status);
+    remove(path);
+    assert_int_equal(status, 0);
+    json_t *root = json_loads(said, 0, NULL);
+    assert_non_null(root);
+    free(said);
+    return root;
+}
+
 static inline json_t *frame_of(json_t *root, size_t frame) {
     json_t *found = json_array_get(json_object_get(root, "frames"), frame);
     assert_non_null(found);
