@@ -128,7 +128,7 @@ static phx_status check_def(const phx_crowd_def *def, phx_report *report) {
         float value, low, high;
     } ranges[] = {
         {"step_up", p->step_up, 1e-3f, 1e3f}, {"step_down", p->step_down, 1e-3f, 1e3f}, {"max_slope", p->max_slope, 0.01f, 1.55f},
-        {"max_foot_pitch", p->max_foot_pitch, 0.0f, 1.2f}, {"max_foot_roll", p->max_foot_roll, 0.0f, 1.2f}, {"max_pelvis_drop", p->max_pelvis_drop, 0.0f, 1e3f},
+        {"max_foot_pitch", p->max_foot_pitch, 0.0f, 1.0f}, {"max_foot_roll", p->max_foot_roll, 0.0f, 0.55f}, {"max_pelvis_drop", p->max_pelvis_drop, 0.0f, 1e3f},
         {"max_pelvis_rise", p->max_pelvis_rise, 0.0f, 1e3f}, {"pelvis_speed", p->pelvis_speed, 0.0f, 1e6f},
         {"pelvis_half_life", p->pelvis_half_life, 0.0f, 1e6f}, {"ground_half_life", p->ground_half_life, 0.0f, 1e6f},
         {"tilt_half_life", p->tilt_half_life, 0.0f, 1e6f}, {"weight_half_life", p->weight_half_life, 0.0f, 1e6f},

@@ -235,13 +235,17 @@ typedef struct leg_work {
     lq4 turn;        /* of the foot, from its animated attitude */
     lq4 toe_turn;    /* of the toes, on top of it */
     lm toes;         /* lanes whose toes turn */
-    lf support, weight;
+    lf support, weight, length;
 } leg_work;
 
-/* height of a plane over the point `at`, along up */
-lane_inline lf height_over(lv3 point, lv3 normal, lf normal_up, lv3 at) { return f_div(v3_dot(v3_sub(point, at), normal), normal_up); }
+/* height of a plane over the point `at`, along up; per_up is 1 / (normal . up) */
+lane_inline lf height_over(lv3 point, lv3 normal, lf per_up, lv3 at) { return f_mul(v3_dot(v3_sub(point, at), normal), per_up); }
 
-lane_inline lv3 spare_axis(lv3 direction) { return v3_unit(v3_reject(spare_direction(direction), direction)); }
+/* shortest rotation between unit vectors less than a right angle apart */
+lane_inline lq4 q4_between_near(lv3 from, lv3 to) {
+    const lv3 axis = v3_cross(from, to);
+    return q4_normalize((lq4){axis.x, axis.y, axis.z, f_add(f_splat(1.0f), v3_dot(from, to))});
+}
 
 lane_inline leg_work place_foot(const phx_crowd_task *task, const crowd_lanes *l, uint32_t leg) {
     const phx_crowd_setup *setup = task->setup;
@@ -279,8 +283,9 @@ lane_inline leg_work place_foot(const phx_crowd_task *task, const crowd_lanes *l
     last_point = v3_select(known, last_point, v3_splat(0.0f, 0.0f, 0.0f)), last_normal = v3_select(known, last_normal, up);
     /* at an edge a locked foot stays on the tread that it was put on, although its rays now fall past it */
     lm locked_before = m_and(there, is_set(state->locked.v + lane));
-    const lf tread = height_over(last_point, last_normal, v3_dot(last_normal, up), lock_point);
-    const lf seen_there = height_over(plane.point, plane.normal, f_select(plane.seen, v3_dot(plane.normal, up), one), lock_point);
+    const lf last_per_up = f_div(one, v3_dot(last_normal, up));
+    lf per_up = f_div(one, f_select(plane.seen, v3_dot(plane.normal, up), one));
+    const lf tread = height_over(last_point, last_normal, last_per_up, lock_point), seen_there = height_over(plane.point, plane.normal, per_up, lock_point);
     const lf step = f_mul(length, f_splat(0.05f)), last_ground = f_sub(f_load(state->ball_ground.v + lane), v3_dot(l->travel, up));
     lm past_edge = m_and(m_and(locked_before, plane.seen), f_lt(step, f_abs(f_sub(seen_there, tread))));
     if (!task->frame->bodies) /* the ball's ray stands still: what changed under it is the ground itself, and is followed */
@@ -299,6 +304,7 @@ lane_inline leg_work place_foot(const phx_crowd_task *task, const crowd_lanes *l
     const lf missed = f_keep(m_not(m_or(plane.seen, unasked)), f_add(f_keep(known, f_load(state->missed.v + lane)), l->dt));
     const lm held = m_and(known, f_le(missed, f_splat(setup->hold_seconds)));
     plane.point = v3_select(plane.seen, plane.point, last_point), plane.normal = v3_select(plane.seen, plane.normal, last_normal);
+    per_up = f_select(m_andnot(plane.seen, past_edge), per_up, last_per_up);
     const lm grounded = m_or(plane.seen, held);
     const lf wanted = f_keep(grounded, one);
     lf weight = settle(ease(f_load(state->weight.v + lane), wanted, l->weight_keep));
@@ -319,10 +325,11 @@ lane_inline leg_work place_foot(const phx_crowd_task *task, const crowd_lanes *l
         const lf exit_height = setup->exit_height > 0.0f ? f_splat(setup->exit_height) : f_mul(length, f_splat(0.07f));
         const lf enter_speed = setup->enter_speed > 0.0f ? f_splat(setup->enter_speed) : f_mul(length, f_splat(0.5f));
         const lf exit_speed = setup->exit_speed > 0.0f ? f_splat(setup->exit_speed) : f_mul(length, f_splat(1.2f));
-        const lf distance = v3_length(v3_level(v3_sub(ball, last_ball), up));
+        const lv3 path = v3_level(v3_sub(ball, last_ball), up);
+        const lf moved = v3_dot(path, path), slow = f_mul(enter_speed, l->dt), fast = f_mul(exit_speed, l->dt); /* squares are compared */
         const lm moving = m_and(known, f_lt(zero, l->dt));
-        entering = m_and(f_lt(sole_height, enter_height), m_or(m_not(moving), f_lt(distance, f_mul(enter_speed, l->dt))));
-        const lm leaving = m_or(f_lt(exit_height, sole_height), m_and(moving, f_lt(f_mul(exit_speed, l->dt), distance)));
+        entering = m_and(f_lt(sole_height, enter_height), m_or(m_not(moving), f_lt(moved, f_mul(slow, slow))));
+        const lm leaving = m_or(f_lt(exit_height, sole_height), m_and(moving, f_lt(f_mul(fast, fast), moved)));
         const lm still = m_and(known, f_le(l->dt, zero)); /* no time passed: nothing is decided */
         stands = m_or(m_and(stood, m_or(still, m_not(leaving))), m_andnot(m_andnot(entering, stood), still));
     }
@@ -334,10 +341,9 @@ lane_inline leg_work place_foot(const phx_crowd_task *task, const crowd_lanes *l
     support = f_max(firm, support);
 
     /* a jump of the ground is not followed at once: the foot keeps its height and the difference dies away; never into the ground */
-    const lf normal_up = v3_dot(plane.normal, up);
     const lv3 floor_point = v3_sub(ankle, v3_scale(up, ankle_height));
-    const lf height = height_over(plane.point, plane.normal, normal_up, floor_point);
-    const lf last_height = height_over(last_point, last_normal, v3_dot(last_normal, up), floor_point);
+    const lf height = height_over(plane.point, plane.normal, per_up, floor_point);
+    const lf last_height = height_over(last_point, last_normal, last_per_up, floor_point);
     lf jump = settle(f_mul(f_add(f_load(state->jump.v + lane), f_sub(last_height, height)), l->ground_keep));
     jump = f_max(f_keep(known, jump), f_neg(f_max(sole_height, zero)));
 
@@ -350,14 +356,14 @@ lane_inline leg_work place_foot(const phx_crowd_task *task, const crowd_lanes *l
     const lf pitch_limit = f_splat(setup->sin_max_pitch), roll_limit = f_splat(setup->sin_max_roll);
     const lf pitch = f_min(f_max(v3_dot(leaning, ahead), f_neg(pitch_limit)), pitch_limit);
     const lf roll = f_min(f_max(v3_dot(leaning, side), f_neg(roll_limit)), roll_limit);
-    const lf upright = f_sqrt(f_max(f_sub(f_sub(one, f_mul(pitch, pitch)), f_mul(roll, roll)), f_splat(0.01f)));
+    const lf upright = f_sqrt(f_max(f_sub(f_sub(one, f_mul(pitch, pitch)), f_mul(roll, roll)), zero));
     lv3 tilt = v3_add(v3_add(v3_scale(ahead, pitch), v3_scale(side, roll)), v3_scale(up, upright));
     const lm limited = f_lt(f_splat(1e-8f), v3_dot(v3_sub(tilt, leaning), v3_sub(tilt, leaning)));
-    const lv3 attitude = v3_unit(tilt);
+    const lv3 attitude = tilt;
     const lv3 last_tilt = v3_load(&state->tilt, lane);
     tilt = v3_select(f_lt(l->tilt_keep, one), v3_unit(v3_settle(v3_mix(attitude, last_tilt, l->tilt_keep))), last_tilt);
     tilt = v3_select(known, tilt, attitude);
-    const lq4 turn = q4_between(up, tilt, one, spare_axis(tilt));
+    const lq4 turn = q4_between_near(up, tilt);
 
     /* the lock's turn about up: the foot keeps its heading on the body; what is left after release dies away */
     lm holds = locked_before;
@@ -386,7 +392,7 @@ lane_inline leg_work place_foot(const phx_crowd_task *task, const crowd_lanes *l
     const lf error = f_mul(f_min(f_max(sole_height, f_neg(plant)), plant), planted);
     const lf heel_lift = f_sub(f_sub(heel_height, error), v3_dot(v3_sub(new_heel, plane.point), plane.normal));
     const lf ball_lift = f_sub(f_sub(ball_height, error), v3_dot(v3_sub(new_ball, plane.point), plane.normal));
-    const lf lift = f_add(f_div(f_max(heel_lift, ball_lift), normal_up), jump);
+    const lf lift = f_add(f_mul(f_max(heel_lift, ball_lift), per_up), jump);
 
     /* the lock: the ball stays where it is on its body; on release the difference dies away */
     lv3 offset = v3_settle(v3_scale(v3_load(&state->offset, lane), l->release_keep));
@@ -402,14 +408,14 @@ lane_inline leg_work place_foot(const phx_crowd_task *task, const crowd_lanes *l
         const lf shift = v3_length(v3_sub(to_ray, offset));
         offset = v3_select(m_and(starts, f_lt(shift, f_mul(length, f_splat(0.02f)))), to_ray, offset);
     }
-    const lv3 sliding = v3_sub(offset, v3_scale(up, f_div(v3_dot(offset, plane.normal), normal_up))); /* within the plane */
+    const lv3 sliding = v3_sub(offset, v3_scale(up, f_mul(v3_dot(offset, plane.normal), per_up))); /* within the plane */
     new_heel = v3_add(new_heel, sliding), new_ball = v3_add(new_ball, sliding);
     const lv3 placed = v3_add(v3_add(new_ankle, sliding), v3_scale(up, lift));
     const lv3 new_lock = v3_select(starts, new_ball, lock_point);
     const lv3 new_lock_heading = v3_select(starts, q4_rotate(yaw_turn, heading), lock_heading);
 
     leg_work work;
-    work.support = support, work.weight = weight;
+    work.support = support, work.weight = weight, work.length = length;
     work.target = v3_mix(ankle, placed, weight);
     work.turn = q4_mul(turn, yaw_turn);
     const lm floating = f_lt(weight, one);
@@ -417,7 +423,7 @@ lane_inline leg_work place_foot(const phx_crowd_task *task, const crowd_lanes *l
     work.toes = m_and(l->good, m_and(limited, plane.seen));
     if (m_any(work.toes)) { /* the toes lie on the ground that is too steep for the foot */
         const lv3 steep = v3_unit(v3_mix(up, plane.normal, f_mul(support, weight)));
-        lq4 toe = q4_between(tilt, steep, one, spare_axis(steep));
+        lq4 toe = q4_between_near(tilt, steep);
         const lf half_sine = f_sqrt(f_add(f_add(f_mul(toe.x, toe.x), f_mul(toe.y, toe.y)), f_mul(toe.z, toe.z)));
         const lf most = f_splat(setup->sin_half_toe);
         const lf share = f_div(f_min(half_sine, most), f_max(half_sine, f_splat(1e-12f)));
@@ -457,10 +463,8 @@ lane_inline leg_work place_foot(const phx_crowd_task *task, const crowd_lanes *l
 lane_inline void pelvis_demand(const phx_crowd_setup *setup, const phx_leg_setup *rig, const phx_joint_rows *joints, uint32_t lane, const leg_work *work,
                                  lf *drop, lf *rise) {
     const lv3 up = v3_of(setup->up);
-    const lv3 hip = v3_load(&joints[rig->hip].position, lane), knee = v3_load(&joints[rig->knee].position, lane);
-    const lv3 ankle = v3_load(&joints[rig->ankle].position, lane);
-    const lf length = f_add(v3_length(v3_sub(knee, hip)), v3_length(v3_sub(ankle, knee)));
-    const lf reach = f_max(f_mul(length, f_splat(setup->max_extension)), v3_length(v3_sub(ankle, hip)));
+    const lv3 hip = v3_load(&joints[rig->hip].position, lane), ankle = v3_load(&joints[rig->ankle].position, lane);
+    const lf reach = f_max(f_mul(work->length, f_splat(setup->max_extension)), v3_length(v3_sub(ankle, hip)));
     const lv3 to_target = v3_sub(work->target, hip);
     const lf below = v3_dot(to_target, up);
     const lv3 level = v3_sub(to_target, v3_scale(up, below));
@@ -517,11 +521,14 @@ lane_inline void store_rotation(lm where, const phx_poses *poses, size_t index, 
     f_store_where(where, joint_row(poses, index, group, lane, 6), a.w);
 }
 
+/* Length back to 1 by one Newton step: products of unit quaternions are that near. */
+lane_inline lq4 q4_near_unit(lq4 q) { return q4_scale(q, f_sub(f_splat(1.5f), f_mul(q4_dot(q, q), f_splat(0.5f)))); }
+
 /* A joint's new local rotation, written back, and what it takes to repeat the correction without solving. */
 lane_inline void store_local(const phx_crowd_task *task, const crowd_lanes *l, lm where, size_t joint, size_t slot, lq4 above, lq4 world, phx_rows3 *replay) {
     const phx_poses *poses = &task->frame->poses;
     const size_t index = poses->layout == PHX_POSE_COMPACT ? slot : joint, first = task->first + (size_t)l->group * PHX_BLOCK_LANES;
-    const lq4 local = q4_normalize(q4_mul(q4_conjugate(above), world));
+    const lq4 local = q4_near_unit(q4_mul(q4_conjugate(above), world));
     if (replay) {
         const lq4 correction = q4_mul(local, q4_conjugate(load_rotation(poses, index, first, l->lane, l->s)));
         const lf sign = f_copysign(f_splat(1.0f), correction.w);

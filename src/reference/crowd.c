@@ -179,13 +179,17 @@ typedef struct leg_work {
     phx_quat turn;      /* of the foot, from its animated attitude */
     phx_quat toe_turn;  /* of the toes, on top of it */
     int toes;           /* do they turn? */
-    float support, weight;
+    float support, weight, length;
 } leg_work;
 
-/* height of a plane over the point `at`, along up */
-static float height_over(phx_vec3 point, phx_vec3 normal, float normal_up, phx_vec3 at) { return dot3(sub3(point, at), normal) / normal_up; }
+/* height of a plane over the point `at`, along up; per_up is 1 / (normal . up) */
+static float height_over(phx_vec3 point, phx_vec3 normal, float per_up, phx_vec3 at) { return dot3(sub3(point, at), normal) * per_up; }
 
-static phx_vec3 spare_axis(phx_vec3 direction) { return unit3(reject3(spare_direction(direction), direction)); }
+/* shortest rotation between unit vectors less than a right angle apart */
+static phx_quat between_near(phx_vec3 from, phx_vec3 to) {
+    const phx_vec3 axis = cross3(from, to);
+    return normalize4(quat(axis.x, axis.y, axis.z, 1.0f + dot3(from, to)));
+}
 
 static leg_work place_foot(const phx_crowd_task *task, const one *o, uint32_t leg) {
     const phx_crowd_setup *setup = task->setup;
@@ -226,10 +230,12 @@ static leg_work place_foot(const phx_crowd_task *task, const one *o, uint32_t le
     /* at an edge a locked foot stays on the tread that it was put on, although its rays now fall past it */
     int locked_before = there && 0.5f < state->locked.v[lane];
     const float last_ground = state->ball_ground.v[lane] - dot3(o->travel, up);
+    const float last_per_up = 1.0f / dot3(last_normal, up);
+    float per_up = 1.0f / (plane.seen ? dot3(plane.normal, up) : 1.0f);
     int past_edge = 0;
     if (locked_before && plane.seen) {
-        const float tread = height_over(last_point, last_normal, dot3(last_normal, up), lock_point);
-        const float seen_there = height_over(plane.point, plane.normal, dot3(plane.normal, up), lock_point);
+        const float tread = height_over(last_point, last_normal, last_per_up, lock_point);
+        const float seen_there = height_over(plane.point, plane.normal, per_up, lock_point);
         past_edge = length * 0.05f < fabsf(seen_there - tread);
         /* the ball's ray stands still: what changed under it is the ground itself, and is followed */
         if (!task->frame->bodies && plane.ball_hit && length * 0.05f < fabsf(plane.ball_ground - last_ground)) past_edge = 0;
@@ -247,6 +253,7 @@ static leg_work place_foot(const phx_crowd_task *task, const one *o, uint32_t le
     const float missed = plane.seen || unasked ? 0.0f : (known ? state->missed.v[lane] : 0.0f) + dt;
     const int held = known && missed <= setup->hold_seconds;
     if (!plane.seen) plane.point = last_point, plane.normal = last_normal;
+    if (!plane.seen || past_edge) per_up = last_per_up;
     const int grounded = plane.seen || held;
     const float wanted = grounded ? 1.0f : 0.0f;
     const float weight = o->remembered ? settle(ease(state->weight.v[lane], wanted, o->step.weight_keep)) : wanted;
@@ -266,10 +273,11 @@ static leg_work place_foot(const phx_crowd_task *task, const one *o, uint32_t le
         const float exit_height = setup->exit_height > 0.0f ? setup->exit_height : length * 0.07f;
         const float enter_speed = setup->enter_speed > 0.0f ? setup->enter_speed : length * 0.5f;
         const float exit_speed = setup->exit_speed > 0.0f ? setup->exit_speed : length * 1.2f;
-        const float distance = length3(level3(sub3(ball, last_ball), up));
+        const phx_vec3 path = level3(sub3(ball, last_ball), up);
+        const float moved = dot3(path, path), slow = enter_speed * dt, fast = exit_speed * dt; /* squares are compared */
         const int moving = known && 0.0f < dt;
-        entering = sole_height < enter_height && (!moving || distance < enter_speed * dt);
-        const int leaving = exit_height < sole_height || (moving && exit_speed * dt < distance);
+        entering = sole_height < enter_height && (!moving || moved < slow * slow);
+        const int leaving = exit_height < sole_height || (moving && fast * fast < moved);
         const int still = known && dt <= 0.0f; /* no time passed: nothing is decided */
         stands = still ? stood : stood ? !leaving : entering;
     }
@@ -280,10 +288,9 @@ static leg_work place_foot(const phx_crowd_task *task, const one *o, uint32_t le
     support = max1(firm, support);
 
     /* a jump of the ground is not followed at once: the foot keeps its height and the difference dies away; never into the ground */
-    const float normal_up = dot3(plane.normal, up);
     const phx_vec3 floor_point = sub3(ankle, scale3(up, ankle_height));
-    const float height = height_over(plane.point, plane.normal, normal_up, floor_point);
-    const float last_height = height_over(last_point, last_normal, dot3(last_normal, up), floor_point);
+    const float height = height_over(plane.point, plane.normal, per_up, floor_point);
+    const float last_height = height_over(last_point, last_normal, last_per_up, floor_point);
     float jump = known ? settle((state->jump.v[lane] + (last_height - height)) * o->step.ground_keep) : 0.0f;
     jump = max1(jump, -max1(sole_height, 0.0f));
 
@@ -294,15 +301,14 @@ static leg_work place_foot(const phx_crowd_task *task, const one *o, uint32_t le
     const phx_vec3 leaning = unit3(mix3(up, plane.normal, support));
     const float pitch = min1(max1(dot3(leaning, ahead), -setup->sin_max_pitch), setup->sin_max_pitch);
     const float roll = min1(max1(dot3(leaning, side), -setup->sin_max_roll), setup->sin_max_roll);
-    const float upright = sqrtf(max1((1.0f - pitch * pitch) - roll * roll, 0.01f));
+    const float upright = sqrtf(max1((1.0f - pitch * pitch) - roll * roll, 0.0f));
     phx_vec3 tilt = add3(add3(scale3(ahead, pitch), scale3(side, roll)), scale3(up, upright));
     const int limited = 1e-8f < dot3(sub3(tilt, leaning), sub3(tilt, leaning));
-    tilt = unit3(tilt);
     if (known) {
         const phx_vec3 last_tilt = row3(&state->tilt, lane);
         tilt = o->step.tilt_keep < 1.0f ? unit3(settle3(mix3(tilt, last_tilt, o->step.tilt_keep))) : last_tilt;
     }
-    const phx_quat turn = between4(up, tilt, 1.0f, spare_axis(tilt));
+    const phx_quat turn = between_near(up, tilt);
 
     /* the lock's turn about up: the foot keeps its heading on the body; what is left after release dies away */
     int holds = locked_before;
@@ -328,7 +334,7 @@ static leg_work place_foot(const phx_crowd_task *task, const one *o, uint32_t le
     const float error = min1(max1(sole_height, -setup->plant_height), setup->plant_height) * planted;
     const float heel_lift = (heel_height - error) - dot3(sub3(new_heel, plane.point), plane.normal);
     const float ball_lift = (ball_height - error) - dot3(sub3(new_ball, plane.point), plane.normal);
-    const float lift = max1(heel_lift, ball_lift) / normal_up + jump;
+    const float lift = max1(heel_lift, ball_lift) * per_up + jump;
 
     /* the lock: the ball stays where it is on its body; on release the difference dies away */
     phx_vec3 offset = vec3(0.0f, 0.0f, 0.0f);
@@ -342,14 +348,14 @@ static leg_work place_foot(const phx_crowd_task *task, const one *o, uint32_t le
         const phx_vec3 from = sub3(vec3(ray->org_x[lane], ray->org_y[lane], ray->org_z[lane]), o->root), to_ray = level3(sub3(from, new_ball), up);
         if (length3(sub3(to_ray, offset)) < length * 0.02f) offset = to_ray;
     }
-    const phx_vec3 sliding = sub3(offset, scale3(up, dot3(offset, plane.normal) / normal_up)); /* within the plane */
+    const phx_vec3 sliding = sub3(offset, scale3(up, dot3(offset, plane.normal) * per_up)); /* within the plane */
     new_heel = add3(new_heel, sliding), new_ball = add3(new_ball, sliding);
     const phx_vec3 placed = add3(add3(new_ankle, sliding), scale3(up, lift));
     const phx_vec3 new_lock = starts ? new_ball : lock_point;
     const phx_vec3 new_lock_heading = starts ? rotate3(yaw_turn, heading) : lock_heading;
 
     leg_work work;
-    work.support = support, work.weight = weight;
+    work.support = support, work.weight = weight, work.length = length;
     work.target = mix3(ankle, placed, weight);
     work.turn = mul4(turn, yaw_turn);
     if (weight < 1.0f) work.turn = fraction4(work.turn, weight);
@@ -357,7 +363,7 @@ static leg_work place_foot(const phx_crowd_task *task, const one *o, uint32_t le
     work.toe_turn = quat_identity();
     if (work.toes) { /* the toes lie on the ground that is too steep for the foot */
         const phx_vec3 steep = unit3(mix3(up, plane.normal, support * weight));
-        const phx_quat toe = between4(tilt, steep, 1.0f, spare_axis(steep));
+        const phx_quat toe = between_near(tilt, steep);
         const float half_sine = sqrtf((toe.x * toe.x + toe.y * toe.y) + toe.z * toe.z);
         const float toe_sine = min1(half_sine, setup->sin_half_toe);
         const float share = toe_sine / max1(half_sine, 1e-12f);
@@ -389,10 +395,8 @@ static leg_work place_foot(const phx_crowd_task *task, const one *o, uint32_t le
 static void pelvis_demand(const phx_crowd_setup *setup, const phx_leg_setup *rig, const phx_joint_rows *joints, uint32_t lane, const leg_work *work,
                           float *drop, float *rise) {
     const phx_vec3 up = setup->up;
-    const phx_vec3 hip = row3(&joints[rig->hip].position, lane), knee = row3(&joints[rig->knee].position, lane);
-    const phx_vec3 ankle = row3(&joints[rig->ankle].position, lane);
-    const float length = length3(sub3(knee, hip)) + length3(sub3(ankle, knee));
-    const float reach = max1(length * setup->max_extension, length3(sub3(ankle, hip)));
+    const phx_vec3 hip = row3(&joints[rig->hip].position, lane), ankle = row3(&joints[rig->ankle].position, lane);
+    const float reach = max1(work->length * setup->max_extension, length3(sub3(ankle, hip)));
     const phx_vec3 to_target = sub3(work->target, hip);
     const float below = dot3(to_target, up);
     const phx_vec3 level = sub3(to_target, scale3(up, below));
@@ -402,11 +406,14 @@ static void pelvis_demand(const phx_crowd_setup *setup, const phx_leg_setup *rig
     *rise = min1(dot3(sub3(work->target, ankle), up), max1(most, 0.0f)) + (1.0f - work->support) * setup->max_pelvis_rise;
 }
 
+/* Length back to 1 by one Newton step: products of unit quaternions are that near. */
+static phx_quat near_unit4(phx_quat q) { return scale4(q, 1.5f - dot4(q, q) * 0.5f); }
+
 /* A joint's new local rotation, written back, and what it takes to repeat the correction without solving. */
 static void store_local(const phx_crowd_task *task, const one *o, size_t joint, size_t slot, phx_quat above, phx_quat world, phx_rows3 *replay) {
     const phx_poses *poses = &task->frame->poses;
     const size_t index = poses->layout == PHX_POSE_COMPACT ? slot : joint;
-    const phx_quat local = normalize4(mul4(conjugate4(above), world));
+    const phx_quat local = near_unit4(mul4(conjugate4(above), world));
     if (replay) {
         const phx_quat correction = mul4(local, conjugate4(phx_reference_rotation(poses, index, o->character)));
         set_row3(replay, o->lane, settle3(scale3(vec3(correction.x, correction.y, correction.z), copysignf(1.0f, correction.w))));
