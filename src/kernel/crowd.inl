@@ -652,6 +652,21 @@ lane_inline lf follow_pelvis(const phx_crowd_task *task, const crowd_lanes *l, l
     return f_select(l->remembered, f_select(f_lt(f_splat(0.0f), l->dt), pelvis, old), wanted);
 }
 
+/* The next tile's joints on their way into the second-level cache while this tile is solved; AoS poses only, whose lines no hardware
+ * prefetcher guesses. First-level prefetches gained nothing, and prefetching while packing cost time. */
+lane_inline void prefetch_poses(const phx_crowd_task *task, size_t first, size_t count) {
+    const phx_poses *poses = &task->frame->poses;
+    const phx_walk_plan *plan = &task->setup->plan;
+    if (poses->layout == PHX_POSE_ROWS) return;
+    for (size_t k = first; k < first + count && k < task->frame->count; ++k) {
+        const char *pose = (const char *)poses->data + k * poses->character_stride;
+        for (uint32_t slot = 0; slot < plan->count; ++slot) {
+            const size_t index = poses->layout == PHX_POSE_COMPACT ? slot : plan->joints[slot];
+            lane_prefetch(pose + index * poses->joint_stride);
+        }
+    }
+}
+
 static void crowd_solve(const phx_crowd_task *task) {
     const phx_crowd_setup *setup = task->setup;
     const phx_crowd_frame *frame = task->frame;
@@ -683,6 +698,7 @@ static void crowd_solve(const phx_crowd_task *task) {
                 }
             }
             f_store_where(active, character->valid.v + lane, f_keep(keeps, one));
+            prefetch_poses(task, task->first + PHX_TILE_CHARACTERS + start + lane, LANES);
             if (!m_any(l.good)) continue;
             l.root = v3_load(&task->root_position[group], lane);
             l.travel = v3_sub(l.root, v3_load(&character->root, lane));
