@@ -662,7 +662,7 @@ lane_inline void prefetch_poses(const phx_crowd_task *task, size_t first, size_t
         const char *pose = (const char *)poses->data + k * poses->character_stride;
         for (uint32_t slot = 0; slot < plan->count; ++slot) {
             const size_t index = poses->layout == PHX_POSE_COMPACT ? slot : plan->joints[slot];
-            lane_prefetch(pose + index * poses->joint_stride);
+            lane_prefetch_far(pose + index * poses->joint_stride);
         }
     }
 }
