@@ -69,7 +69,7 @@ void foot_text(text_buffer *out, const char *name, const phx_foot_info *info, co
         text_add(out, "ground");
     else
         text_add(out, "%u", info->body);
-    text_add(out, "  %s  residual %.2f mm ", info->locked ? "locked" : "free", (double)info->residual * 1e3);
+    text_add(out, "  %s  residual %.6f ", info->locked ? "locked" : "free", (double)info->residual);
     for (uint32_t bit = 0; bit < 32; ++bit) {
         const char *flag = info->flags & 1u << bit ? phx_flag_name((phx_flag)(1u << bit)) : NULL;
         if (flag) text_add(out, " %s", flag);
