@@ -176,6 +176,57 @@ static void parameters_out_of_range_are_named(void **state) {
     assert_refused(&job, PHX_ERROR_VALUE, "twist", legs);
 }
 
+static void outputs_that_overlap_are_named(void **state) {
+    (void)state;
+    static leg legs[LEGS + 4];
+    phx_report report;
+    for (int f = 0; f < FIELDS; ++f) {
+        if (!fields[f].output) continue;
+        /* onto another output of the same leg, whole or by a byte; onto the next leg's inputs */
+        for (int g = 0; g < FIELDS; ++g) {
+            if (g == f) continue;
+            phx_two_bone_job job = good_job(legs);
+            phx_view *a = (phx_view *)(void *)((char *)&job + fields[f].offset), *b = (phx_view *)(void *)((char *)&job + fields[g].offset);
+            a->data = b->data;
+            if (fields[g].output) {
+                assert_int_equal(phx_two_bone_validate(&job, &report), PHX_ERROR_OVERLAP);
+                assert_non_null(strstr(report.text, fields[f].name));
+                FOR_EACH_BACKEND(backend) assert_int_equal(phx_two_bone_solve(backend, &job), PHX_ERROR_OVERLAP);
+                a->data = (char *)b->data + fields[g].size - 1;
+                assert_int_equal(phx_two_bone_validate(&job, &report), PHX_ERROR_OVERLAP);
+            } else {
+                a->data = (char *)b->data + sizeof(leg);
+                assert_int_equal(phx_two_bone_validate(&job, &report), PHX_ERROR_OVERLAP);
+                assert_non_null(strstr(report.text, fields[f].name));
+                a->data = (char *)b->data + 3 * sizeof(leg) - 1;
+                assert_int_equal(phx_two_bone_validate(&job, &report), PHX_ERROR_OVERLAP);
+            }
+            assert_memory_equal(legs, good_legs, sizeof good_legs);
+        }
+    }
+    /* one value for all legs that lies where an output of some leg goes */
+    phx_two_bone_job job = good_job(legs);
+    job.pole = PHX_VIEW_ONE(&legs[3].mid_position);
+    assert_int_equal(phx_two_bone_validate(&job, &report), PHX_ERROR_OVERLAP);
+    assert_non_null(strstr(report.text, "'pole'"));
+    job.pole = PHX_VIEW_ONE(&legs[3].pole);
+    assert_int_equal(phx_two_bone_validate(&job, &report), PHX_OK);
+    /* in place, within a leg: any output onto any input that it fits */
+    job = good_job(legs);
+    job.mid_position = job.mid, job.tip_position = job.tip, job.root_local_out = job.root_local, job.mid_local_out = job.mid_local;
+    job.tip_local_out = job.tip_local, job.stretch = job.weight, job.root_rotation = job.parent_rotation;
+    assert_int_equal(phx_two_bone_validate(&job, &report), PHX_OK);
+    /* packed arrays side by side, and one leg alone */
+    static phx_vec3 packed[3 * LEGS];
+    job = good_job(legs);
+    job.bend = phx_view_of(packed, 12), job.mid_position = phx_view_of(packed + LEGS, 12), job.tip_position = phx_view_of(packed + 2 * LEGS, 12);
+    assert_int_equal(phx_two_bone_validate(&job, &report), PHX_OK);
+    job.mid_position = phx_view_of(packed + LEGS - 1, 12);
+    assert_int_equal(phx_two_bone_validate(&job, &report), PHX_ERROR_OVERLAP);
+    job.count = 1;
+    assert_int_equal(phx_two_bone_validate(&job, &report), PHX_OK);
+}
+
 static void counts_and_ranges_out_of_bounds_are_refused(void **state) {
     (void)state;
     leg legs[LEGS];
@@ -261,6 +312,7 @@ int main(void) {
         cmocka_unit_test(missing_fields_are_named),
         cmocka_unit_test(strides_that_hold_no_element_are_named),
         cmocka_unit_test(parameters_out_of_range_are_named),
+        cmocka_unit_test(outputs_that_overlap_are_named),
         cmocka_unit_test(counts_and_ranges_out_of_bounds_are_refused),
         cmocka_unit_test(null_is_refused_everywhere),
         cmocka_unit_test(blocks_are_checked_too),

@@ -10,7 +10,8 @@ PHX_EXTERN_C_BEGIN
 typedef struct phx_backend phx_backend;
 
 /* The widest backend that this build holds and this processor and operating system allow (CPUID and XGETBV). Never NULL:
- * `reference`, plain scalar C, is always there. The check is pure and takes about a microsecond: keep the pointer. */
+ * `reference`, plain scalar C, is always there. The check is pure and takes about a microsecond, or some 60 in a virtual machine that
+ * traps CPUID: keep the pointer. */
 PHX_API const phx_backend *phx_backend_best(void);
 
 /* By name: "avx512", "avx2", "sse2", "neon", "wasm", "reference". NULL where it is not built in or may not run here. */

@@ -70,8 +70,8 @@ PHX_API phx_status phx_two_bone_solve_blocks(const phx_backend *backend, const p
 /* ---- jobs ---- */
 
 /* Required: root, mid, tip, target (vec3). All other views may be left NULL. Outputs may alias inputs of the same leg (in place): a
- * leg's inputs are all read before its outputs are written. An output that overlaps another leg's fields is the caller's mistake,
- * and what the other leg then reads depends on the backend.
+ * leg's inputs are all read before its outputs are written. An output that overlaps another output, or another leg's inputs, is an
+ * error where both views have one stride; else it is not noticed, and what the other leg then reads depends on the backend.
  *
  * Bad input, flagged and left as animated: a position, weight or pole_weight that is NaN, a position that is infinite, no length at
  * all, lengths or distances above 1e9, a rotation among those given whose product is far from unit length. A pole, bend or rest_bend
@@ -113,7 +113,8 @@ PHX_API size_t phx_two_bone_block_count(const phx_two_bone_job *job);
 /* Validates, then solves all legs. On error nothing is written. */
 PHX_API phx_status phx_two_bone_solve(const phx_backend *backend, const phx_two_bone_job *job);
 
-/* The blocks [first, first + count) only; threads may work on disjoint ranges of one job. */
+/* The blocks [first, first + count) only; threads may work on disjoint ranges of one job. Validates but for overlaps, which take as
+ * long to find as a block or two of legs: call phx_two_bone_validate once for those. */
 PHX_API phx_status phx_two_bone_solve_range(const phx_backend *backend, const phx_two_bone_job *job, size_t first, size_t count);
 
 PHX_EXTERN_C_END

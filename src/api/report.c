@@ -68,6 +68,33 @@ phx_status phx_check_fields(const char *job, const phx_field *fields, size_t cou
     return PHX_OK;
 }
 
+/* Do elements of `output` share bytes with elements of `other`, where that is not allowed? */
+static int collide(const phx_field *output, const phx_field *other, size_t elements) {
+    const uintptr_t a = (uintptr_t)output->view->data, b = (uintptr_t)other->view->data;
+    const size_t stride = output->view->stride, reach = (elements - 1) * stride;
+    const size_t other_reach = (elements - 1) * other->view->stride;
+    if (a + reach + output->size <= b || b + other_reach + other->size <= a) return 0;
+    if (other->view->stride != stride && other->view->stride != 0) return 0;
+    const size_t apart = (size_t)(a < b ? b - a : a - b);
+    const size_t offset = apart % stride, first = a < b ? output->size : other->size, second = a < b ? other->size : output->size;
+    const int same_bytes = offset < first, next_bytes = offset + second > stride;
+    if (other->view->stride == 0) return elements > 1 && (same_bytes || next_bytes);
+    if (elements == 1 || apart < stride) return (same_bytes && other->output) || (next_bytes && elements > 1);
+    return same_bytes || next_bytes;
+}
+
+phx_status phx_check_overlap(const char *job, const phx_field *fields, size_t count, size_t elements, phx_report *report) {
+    for (size_t i = 0; elements > 0 && i < count; ++i) {
+        if (!fields[i].output || !fields[i].view->data) continue;
+        for (size_t k = 0; k < count; ++k) {
+            if (k == i || !fields[k].view->data || (fields[k].output && k < i) || !collide(fields + i, fields + k, elements)) continue;
+            return phx_reject(report, PHX_ERROR_OVERLAP, "%s: '%s' overlaps '%s' of %s", job, fields[i].name, fields[k].name,
+                              fields[k].output ? "the same or another element" : "another element");
+        }
+    }
+    return PHX_OK;
+}
+
 phx_status phx_check_range(const char *job, const char *name, float value, float low, float high, phx_report *report) {
     if (low <= value && value <= high) return PHX_OK;
     return phx_reject(report, PHX_ERROR_VALUE, "%s: '%s' is %g, outside [%g, %g]", job, name, (double)value, (double)low, (double)high);

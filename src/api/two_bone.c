@@ -76,7 +76,8 @@ phx_status phx_two_bone_solve_blocks(const phx_backend *backend, const phx_two_b
     return phx_accept(report);
 }
 
-phx_status phx_two_bone_validate(const phx_two_bone_job *job, phx_report *report) {
+/* `thorough` looks for overlaps too, which costs as much as a block or two of legs. */
+static phx_status validate(const phx_two_bone_job *job, int thorough, phx_report *report) {
     static const char name[] = "two_bone job";
     if (!job) return phx_reject(report, PHX_ERROR_NULL, "%s: the job is NULL", name);
     const phx_status status = check_params(name, &job->params, report);
@@ -111,17 +112,20 @@ phx_status phx_two_bone_validate(const phx_two_bone_job *job, phx_report *report
         {"stretch", &job->stretch, 4, 0, 1},
         {"result", &job->result, sizeof(phx_result), 0, 1},
     };
-    const phx_status checked = phx_check_fields(name, fields, sizeof fields / sizeof *fields, report);
+    phx_status checked = phx_check_fields(name, fields, sizeof fields / sizeof *fields, report);
+    if (!checked && thorough) checked = phx_check_overlap(name, fields, sizeof fields / sizeof *fields, job->count, report);
     return checked ? checked : phx_accept(report);
 }
+
+phx_status phx_two_bone_validate(const phx_two_bone_job *job, phx_report *report) { return validate(job, 1, report); }
 
 size_t phx_two_bone_block_count(const phx_two_bone_job *job) {
     return job ? job->count / PHX_BLOCK_LANES + (job->count % PHX_BLOCK_LANES != 0) : 0;
 }
 
-phx_status phx_two_bone_solve_range(const phx_backend *backend, const phx_two_bone_job *job, size_t first, size_t count) {
+static phx_status solve_range(const phx_backend *backend, const phx_two_bone_job *job, size_t first, size_t count, int thorough) {
     if (!backend) return PHX_ERROR_NULL;
-    const phx_status status = phx_two_bone_validate(job, NULL);
+    const phx_status status = validate(job, thorough, NULL);
     if (status) return status;
     const size_t blocks = phx_two_bone_block_count(job);
     if (first > blocks || count > blocks - first) return PHX_ERROR_COUNT;
@@ -133,5 +137,9 @@ phx_status phx_two_bone_solve_range(const phx_backend *backend, const phx_two_bo
 }
 
 phx_status phx_two_bone_solve(const phx_backend *backend, const phx_two_bone_job *job) {
-    return phx_two_bone_solve_range(backend, job, 0, phx_two_bone_block_count(job));
+    return solve_range(backend, job, 0, phx_two_bone_block_count(job), 1);
+}
+
+phx_status phx_two_bone_solve_range(const phx_backend *backend, const phx_two_bone_job *job, size_t first, size_t count) {
+    return solve_range(backend, job, first, count, 0);
 }
