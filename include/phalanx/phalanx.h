@@ -14,6 +14,7 @@
 #include "chain.h"
 #include "ccd.h"
 #include "fabrik.h"
+#include "aim.h"
 #include "pose.h"
 #include "crowd.h"
 #include "draw.h"

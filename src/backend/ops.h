@@ -9,6 +9,7 @@
 #include "phalanx/ccd.h"
 #include "../crowd/crowd.h"
 #include "phalanx/fabrik.h"
+#include "phalanx/aim.h"
 
 /* phx_two_bone_params, prepared once a call: squares and cosines, so that lanes see no trigonometry of constants. */
 typedef struct phx_two_bone_setup {
@@ -68,6 +69,14 @@ typedef struct phx_fabrik_setup {
     phx_fabrik_stats *stats; /* may be NULL */
 } phx_fabrik_setup;
 
+typedef struct phx_aim_setup {
+    phx_chain_setup chain;             /* tolerances and limits */
+    phx_vec3 forward, up, eye;         /* in the last joint's frame; forward and up unit, at right angles */
+    float cap_cos, cap_sin;
+    uint32_t capped;                   /* does max_angle matter? */
+    float share[PHX_CHAIN_MAX_JOINTS]; /* of what is missing when a joint's turn comes */
+} phx_aim_setup;
+
 struct phx_backend {
     const char *name;
     uint32_t lanes;
@@ -83,6 +92,7 @@ struct phx_backend {
     void (*crowd_solve)(const phx_crowd_task *task);
     void (*fabrik_blocks)(const phx_fabrik_setup *setup, const phx_chain_blocks *blocks, size_t first, size_t count);
     void (*fabrik_job)(const phx_fabrik_setup *setup, const phx_chain_job *job, size_t first, size_t count);
+    void (*aim_job)(const phx_aim_setup *setup, const phx_chain_job *job, size_t first, size_t count);
 };
 
 extern const struct phx_backend phx_table_reference;

@@ -15,6 +15,7 @@
 #include "pose.inl"
 #include "crowd.inl"
 #include "fabrik.inl"
+#include "aim.inl"
 
 const struct phx_backend PHX_TABLE = {
     .name = PHX_TABLE_NAME,
@@ -29,4 +30,5 @@ const struct phx_backend PHX_TABLE = {
     .crowd_solve = crowd_solve,
     .fabrik_blocks = fabrik_blocks,
     .fabrik_job = fabrik_job,
+    .aim_job = aim_job,
 };

@@ -31,5 +31,6 @@ void phx_reference_forward_kinematics(const phx_fk_job *job, const phx_walk_plan
 void phx_reference_crowd_prepare(const phx_crowd_task *task);
 void phx_reference_crowd_solve(const phx_crowd_task *task);
 void phx_reference_fabrik_blocks(const phx_fabrik_setup *setup, const phx_chain_blocks *blocks, size_t first, size_t count);
+void phx_reference_aim_job(const phx_aim_setup *setup, const phx_chain_job *job, size_t first, size_t count);
 void phx_reference_fabrik_job(const phx_fabrik_setup *setup, const phx_chain_job *job, size_t first, size_t count);
 #endif

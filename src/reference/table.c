@@ -14,4 +14,5 @@ const struct phx_backend phx_table_reference = {
     .crowd_solve = phx_reference_crowd_solve,
     .fabrik_blocks = phx_reference_fabrik_blocks,
     .fabrik_job = phx_reference_fabrik_job,
+    .aim_job = phx_reference_aim_job,
 };

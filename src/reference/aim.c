@@ -1,0 +1,129 @@
+/* Aim in scalar C, one chain at a time: the twin of kernel/aim.inl, in the same order of operations. */
+#include "chain.h"
+#include "limit.h"
+#include "reference.h"
+
+static int is_rotation(phx_quat a) {
+    const float squared = dot4(a, a);
+    return 0.25f < squared && squared < 4.0f;
+}
+static phx_vec3 unit(phx_vec3 a) { return scale3(a, 1.0f / length3(a)); }
+
+/* `a` less its part along the unit vector n, or a fixed direction where too little remains; unit */
+static phx_vec3 across(phx_vec3 a, phx_vec3 n) {
+    phx_vec3 rest = reject3(a, n);
+    if (!(1e-4f < dot3(rest, rest))) rest = reject3(spare_direction(n), n);
+    return unit(rest);
+}
+
+/* the last joint's ray: from the eye along the forward axis */
+typedef struct sight {
+    phx_vec3 eye, forward, up;
+} sight;
+static sight look(const phx_aim_setup *setup, phx_vec3 at, phx_quat frame) {
+    return (sight){add3(at, rotate3(frame, setup->eye)), rotate3(frame, setup->forward), rotate3(frame, setup->up)};
+}
+
+/* The turn about `pivot` that brings the ray through the target; *close is 1 where no point of the ray can come there. */
+static phx_quat turn_to_target(const sight *s, phx_vec3 pivot, phx_vec3 target, int *close) {
+    const phx_vec3 offset = sub3(s->eye, pivot), goal = sub3(target, pivot);
+    const float squared = dot3(goal, goal), along = dot3(offset, s->forward);
+    const float inside = (along * along - dot3(offset, offset)) + squared;
+    const float ahead = sqrtf(max1(inside, 0.0f)) - along;
+    phx_vec3 from = add3(offset, scale3(s->forward, ahead)), to = goal;
+    *close = !(0.0f < inside && 0.0f < ahead);
+    if (*close) from = s->forward, to = sub3(target, s->eye);
+    const float from_squared = dot3(from, from), to_squared = dot3(to, to);
+    if (from_squared <= 1e-18f || to_squared <= 1e-18f) return quat_identity();
+    to = scale3(to, 1.0f / sqrtf(to_squared));
+    return between4(scale3(from, 1.0f / sqrtf(from_squared)), to, 1.0f, across(s->up, to));
+}
+
+static void solve(const void *any, phx_reference_chain *chain) {
+    const phx_aim_setup *setup = any;
+    const uint32_t joints = chain->joints, last = joints - 1;
+    const phx_vec3 root = chain->position[0], target = sub3(chain->target, root);
+    phx_vec3 at[PHX_CHAIN_MAX_JOINTS];
+    phx_quat animated[PHX_CHAIN_MAX_JOINTS], frame[PHX_CHAIN_MAX_JOINTS];
+    float spread = dot3(target, target);
+    int ok = chain->weight == chain->weight && is_rotation(chain->parent_rotation);
+    for (uint32_t j = 0; j < joints; ++j) {
+        at[j] = sub3(chain->position[j], root);
+        spread = spread + dot3(at[j], at[j]);
+        ok &= is_rotation(chain->rotation[j]);
+        animated[j] = frame[j] = normalize4(chain->rotation[j]);
+        chain->correction[j] = quat_identity();
+    }
+    ok &= spread < 1e18f;
+    chain->stretch = 1.0f;
+    if (!ok) {
+        chain->residual = min1(length3(sub3(target, at[last])), 3.402823466e+38f);
+        chain->iterations = 0;
+        chain->flags = PHX_FLAG_BAD_INPUT;
+        return;
+    }
+    const phx_quat parent = normalize4(chain->parent_rotation);
+    const phx_vec3 start = rotate3(frame[last], setup->forward);
+    const int hinted = !(dot3(chain->pole, chain->pole) == 0.0f);
+    uint32_t flags = 0;
+    int close = 0;
+    for (uint32_t j = 0; j < joints; ++j) {
+        const sight s = look(setup, at[last], frame[last]);
+        phx_quat turn = turn_to_target(&s, at[j], target, &close);
+        phx_vec3 forward = rotate3(turn, s.forward);
+        if (setup->capped && dot3(forward, start) < setup->cap_cos) {
+            const phx_vec3 side = across(forward, start);
+            forward = add3(scale3(start, setup->cap_cos), scale3(side, setup->cap_sin));
+            turn = between4(s.forward, forward, 1.0f, across(s.up, forward));
+            flags |= PHX_FLAG_LIMIT;
+        }
+        if (hinted) {
+            const phx_vec3 up = reject3(rotate3(turn, s.up), forward), pole = reject3(chain->pole, forward);
+            if (dot3(chain->pole, chain->pole) * setup->chain.direction_tolerance_squared < dot3(pole, pole)) {
+                const phx_vec3 wanted = unit(pole);
+                turn = mul4(turn4(forward, dot3(up, wanted), dot3(cross3(up, wanted), forward), length3(up)), turn);
+            } else if (j == last) {
+                flags |= PHX_FLAG_HINT_UNUSABLE;
+            }
+        }
+        if (setup->share[j] < 1.0f) turn = fraction4(turn, setup->share[j]);
+        if (setup->chain.limited) {
+            int changed;
+            const phx_quat above = j ? frame[j - 1] : parent;
+            const phx_quat local = normalize4(mul4(conjugate4(above), mul4(turn, frame[j])));
+            const phx_quat limited = phx_reference_limit_local(setup->chain.limits + j, local, &changed);
+            if (changed) turn = mul4(mul4(above, limited), conjugate4(frame[j])), flags |= PHX_FLAG_LIMIT;
+        }
+        for (uint32_t k = j; k < joints; ++k) {
+            frame[k] = normalize4(mul4(turn, frame[k]));
+            if (k > j) at[k] = add3(at[j], rotate3(turn, sub3(at[k], at[j])));
+        }
+    }
+    const int moved = 0.0f < chain->weight;
+    if (moved) {
+        phx_vec3 joint = vec3(0.0f, 0.0f, 0.0f);
+        for (uint32_t j = 0; j < joints; ++j) {
+            phx_quat correction = normalize4(mul4(frame[j], conjugate4(animated[j])));
+            if (chain->weight < 1.0f) correction = fraction4(correction, chain->weight);
+            const phx_vec3 bone = j < last ? sub3(chain->position[j + 1], chain->position[j]) : joint;
+            chain->correction[j] = correction;
+            frame[j] = mul4(correction, animated[j]);
+            at[j] = joint;
+            if (j < last) joint = add3(joint, rotate3(correction, bone));
+        }
+    }
+    const sight s = moved ? look(setup, at[last], frame[last]) : look(setup, sub3(chain->position[last], root), animated[last]);
+    if (moved)
+        for (uint32_t j = 1; j < joints; ++j) chain->position[j] = add3(root, at[j]);
+    const phx_vec3 way = sub3(target, s.eye);
+    const float ahead = dot3(way, s.forward), distance = length3(way);
+    chain->residual = 0.0f < ahead ? length3(reject3(way, s.forward)) : distance;
+    chain->iterations = 1;
+    if (chain->residual <= distance * setup->chain.tolerance) flags |= PHX_FLAG_REACHED;
+    else flags |= close ? PHX_FLAG_TOO_CLOSE : PHX_FLAG_STALLED;
+    chain->flags = flags;
+}
+
+void phx_reference_aim_job(const phx_aim_setup *setup, const phx_chain_job *job, size_t first, size_t count) {
+    phx_reference_chain_job(setup, job, first, count, solve);
+}

@@ -1,0 +1,313 @@
+/* Aim: the forward axis meets the target, from any direction, by one joint or shared by several, within cones and limits; and every
+ * backend returns the reference's bits. */
+#include "chains.h"
+
+static const double PI = 3.14159265358979323846;
+
+typedef struct head {
+    phx_vec3 position[3], position_out[3];
+    phx_quat rotation[3], correction[3], rotation_out[3];
+    phx_vec3 target, pole;
+    phx_quat parent;
+    float weight;
+    phx_result result;
+} head;
+
+static phx_chain_job job_over(head *heads, size_t count, uint32_t joints) {
+    phx_chain_job job = phx_chain_job_default();
+    job.count = count, job.joints = joints;
+    job.position = phx_joint_view_of(heads->position, sizeof *heads, 12), job.rotation = phx_joint_view_of(heads->rotation, sizeof *heads, 16);
+    job.target = PHX_VIEW(heads, target), job.result = PHX_VIEW(heads, result);
+    job.position_out = phx_joint_view_of(heads->position_out, sizeof *heads, 12);
+    job.correction = phx_joint_view_of(heads->correction, sizeof *heads, 16);
+    job.rotation_out = phx_joint_view_of(heads->rotation_out, sizeof *heads, 16);
+    return job;
+}
+
+static void turn(phx_quat q, const double v[3], double out[3]) {
+    const double x = q.x, y = q.y, z = q.z, w = q.w;
+    const double t[3] = {2 * (y * v[2] - z * v[1]), 2 * (z * v[0] - x * v[2]), 2 * (x * v[1] - y * v[0])};
+    out[0] = v[0] + w * t[0] + y * t[2] - z * t[1], out[1] = v[1] + w * t[1] + z * t[0] - x * t[2], out[2] = v[2] + w * t[2] + x * t[1] - y * t[0];
+}
+
+/* by how much the ray of joint k passes the target, in double precision; infinite where the target lies behind */
+static double miss(const head *h, uint32_t k, const phx_aim_params *params) {
+    const double f[3] = {params->forward.x, params->forward.y, params->forward.z}, e[3] = {params->eye.x, params->eye.y, params->eye.z};
+    double forward[3], eye[3];
+    turn(h->rotation_out[k], f, forward), turn(h->rotation_out[k], e, eye);
+    const double l = sqrt(forward[0] * forward[0] + forward[1] * forward[1] + forward[2] * forward[2]);
+    const double way[3] = {h->target.x - h->position_out[k].x - eye[0], h->target.y - h->position_out[k].y - eye[1], h->target.z - h->position_out[k].z - eye[2]};
+    const double ahead = (way[0] * forward[0] + way[1] * forward[1] + way[2] * forward[2]) / l;
+    if (ahead <= 0) return INFINITY;
+    return sqrt(fmax(0, way[0] * way[0] + way[1] * way[1] + way[2] * way[2] - ahead * ahead));
+}
+
+static void unit_quats(const head *h, uint32_t joints) {
+    for (uint32_t j = 0; j < joints; ++j) {
+        const phx_quat q = h->correction[j];
+        assert_true(fabsf(q.x * q.x + q.y * q.y + q.z * q.z + q.w * q.w - 1) < 1e-5f);
+    }
+}
+
+static void opposite_directions_turn_about_the_up_axis(void **state) {
+    (void)state;
+    const phx_vec3 axes[] = {{1, 0, 0}, {-1, 0, 0}, {0, 1, 0}, {0, -1, 0}, {0, 0, 1}, {0, 0, -1}};
+    FOR_EACH_BACKEND(backend) {
+        for (int k = 0; k < 6; ++k)
+            for (int tilted = 0; tilted < 2; ++tilted) {
+                head h = {.rotation = {{0, 0, 0, 1}}, .position = {{1, 2, 3}}};
+                phx_aim_params params = phx_aim_params_default();
+                const phx_vec3 a = axes[k];
+                params.forward = a;
+                params.up = axes[(k + 2) % 6];
+                const float t = tilted ? 1e-4f : 0;
+                h.target = (phx_vec3){1 - a.x + t * params.up.x, 2 - a.y + t * params.up.y, 3 - a.z + t * params.up.z};
+                phx_chain_job job = job_over(&h, 1, 1);
+                assert_int_equal(phx_aim_solve(backend, &params, &job, NULL), PHX_OK);
+                unit_quats(&h, 1);
+                assert_true(miss(&h, 0, &params) < 1e-3);
+                assert_true(h.result.flags & PHX_FLAG_REACHED);
+                if (tilted) continue;
+                const double up[3] = {params.up.x, params.up.y, params.up.z};
+                double now[3];
+                turn(h.rotation_out[0], up, now);
+                assert_true(now[0] * up[0] + now[1] * up[1] + now[2] * up[2] > 1 - 1e-5);
+            }
+    }
+}
+
+static void random_heads_look_at_their_targets(void **state) {
+    (void)state;
+    random_state r = random_seeded("aim", 0xA1A1);
+    enum { N = 500 };
+    static head heads[N];
+    for (uint32_t joints = 1; joints <= 3; ++joints)
+        for (int with_eye = 0; with_eye < 2; ++with_eye) FOR_EACH_BACKEND(backend) {
+            phx_aim_params params = phx_aim_params_default();
+            params.forward = random_direction(&r);
+            do params.up = random_direction(&r);
+            while (fabsf(params.up.x * params.forward.x + params.up.y * params.forward.y + params.up.z * params.forward.z) > 0.9f);
+            if (with_eye) params.eye = (phx_vec3){random_float(&r, -0.1f, 0.1f), random_float(&r, 0, 0.1f), random_float(&r, 0, 0.1f)};
+            for (int i = 0; i < N; ++i) {
+                head *h = heads + i;
+                h->position[0] = (phx_vec3){random_float(&r, -5, 5), random_float(&r, 0, 2), random_float(&r, -5, 5)};
+                for (int j = 0; j < 3; ++j) h->rotation[j] = random_rotation(&r);
+                for (int j = 1; j < 3; ++j) h->position[j] = step_along(h->position[j - 1], random_direction(&r), 0.2f);
+                h->target = step_along(h->position[joints - 1], random_direction(&r), random_float(&r, 1, 9));
+            }
+            phx_chain_job job = job_over(heads, N, joints);
+            assert_int_equal(phx_aim_solve(backend, &params, &job, NULL), PHX_OK);
+            for (int i = 0; i < N; ++i) {
+                assert_true(miss(&heads[i], joints - 1, &params) < 1e-4);
+                assert_true(heads[i].result.flags == PHX_FLAG_REACHED);
+                unit_quats(&heads[i], joints);
+                for (uint32_t j = 1; j < joints; ++j) { /* bones keep their lengths */
+                    const phx_vec3 a = heads[i].position_out[j - 1], b = heads[i].position_out[j];
+                    assert_true(fabs(sqrt(pow(a.x - b.x, 2) + pow(a.y - b.y, 2) + pow(a.z - b.z, 2)) - 0.2) < 1e-5);
+                }
+            }
+        }
+}
+
+/* a neck and a head that look 60 degrees aside: the neck takes half of it, then the head the rest */
+static void a_turn_is_shared(void **state) {
+    (void)state;
+    FOR_EACH_BACKEND(backend) {
+        head h = {.rotation = {{0, 0, 0, 1}, {0, 0, 0, 1}}, .position = {{0, 0, 0}, {0, 0, 0}}};
+        h.target = (phx_vec3){(float)sin(PI / 3) * 4, 0, (float)cos(PI / 3) * 4};
+        const phx_aim_params params = phx_aim_params_default();
+        phx_chain_job job = job_over(&h, 1, 2);
+        assert_int_equal(phx_aim_solve(backend, &params, &job, NULL), PHX_OK);
+        assert_true(fabs(2 * atan2(h.correction[0].y, h.correction[0].w) - PI / 6) < 1e-5);
+        assert_true(fabs(2 * atan2(h.correction[1].y, h.correction[1].w) - PI / 3) < 1e-5);
+        const float weights[] = {0.25f, 0.75f};
+        job.joint_weights = weights;
+        assert_int_equal(phx_aim_solve(backend, &params, &job, NULL), PHX_OK);
+        assert_true(fabs(2 * atan2(h.correction[0].y, h.correction[0].w) - PI / 12) < 1e-5);
+        assert_true(h.result.flags == PHX_FLAG_REACHED);
+    }
+}
+
+static void a_cone_holds_and_says_so(void **state) {
+    (void)state;
+    FOR_EACH_BACKEND(backend) {
+        for (int joints = 1; joints <= 3; ++joints)
+            for (int degrees = -180; degrees <= 180; degrees += 15) {
+                head h = {.rotation = {{0, 0, 0, 1}, {0, 0, 0, 1}, {0, 0, 0, 1}}, .position = {{0, 0, 0}, {0, 0.1f, 0}, {0, 0.2f, 0}}};
+                h.target = (phx_vec3){(float)sin(degrees * PI / 180) * 5, 0.1f * (float)(joints - 1), (float)cos(degrees * PI / 180) * 5};
+                phx_aim_params params = phx_aim_params_default();
+                params.max_angle = (float)(70 * PI / 180);
+                phx_chain_job job = job_over(&h, 1, (uint32_t)joints);
+                assert_int_equal(phx_aim_solve(backend, &params, &job, NULL), PHX_OK);
+                double forward[3];
+                turn(h.rotation_out[joints - 1], (double[]){0, 0, 1}, forward);
+                const double angle = atan2(forward[0], forward[2]) * 180 / PI;
+                const double within = joints == 1 ? 1e-3 : 0.1; /* degrees; turning necks carry the head a little aside */
+                if (abs(degrees) < 180) assert_true(fabs(angle - fmax(-70, fmin(70, degrees))) < within);
+                else assert_true(fabs(fabs(angle) - 70) < within);
+                if (abs(degrees) > 75) assert_int_equal(h.result.flags, PHX_FLAG_LIMIT | PHX_FLAG_STALLED);
+                if (abs(degrees) < 65) assert_int_equal(h.result.flags, PHX_FLAG_REACHED);
+            }
+    }
+}
+
+static void the_up_axis_follows_the_pole(void **state) {
+    (void)state;
+    random_state r = random_seeded("aim up", 0xA1A2);
+    FOR_EACH_BACKEND(backend) {
+        for (int k = 0; k < 200; ++k) {
+            head h = {.position = {{0, 0, 0}}};
+            h.rotation[0] = random_rotation(&r), h.pole = (phx_vec3){0, 3, 0};
+            h.target = (phx_vec3){random_float(&r, -3, 3), random_float(&r, -1, 1), random_float(&r, -3, 3)};
+            phx_aim_params params = phx_aim_params_default();
+            phx_chain_job job = job_over(&h, 1, 1);
+            job.pole = PHX_VIEW(&h, pole);
+            assert_int_equal(phx_aim_solve(backend, &params, &job, NULL), PHX_OK);
+            double up[3], side[3];
+            turn(h.rotation_out[0], (double[]){0, 1, 0}, up), turn(h.rotation_out[0], (double[]){1, 0, 0}, side);
+            assert_true(fabs(side[1]) < 1e-4 && up[1] > 0);
+            assert_true(h.result.flags == PHX_FLAG_REACHED);
+        }
+        head h = {.rotation = {{0, 0, 0, 1}}, .target = {0, 5, 0}, .pole = {0, 1, 0}};
+        const phx_aim_params params = phx_aim_params_default();
+        phx_chain_job job = job_over(&h, 1, 1);
+        job.pole = PHX_VIEW(&h, pole);
+        assert_int_equal(phx_aim_solve(backend, &params, &job, NULL), PHX_OK);
+        assert_int_equal(h.result.flags, PHX_FLAG_REACHED | PHX_FLAG_HINT_UNUSABLE);
+    }
+}
+
+static void limits_weight_and_bad_input(void **state) {
+    (void)state;
+    FOR_EACH_BACKEND(backend) {
+        const phx_aim_params params = phx_aim_params_default();
+        /* a head on a hinge about up, 40 degrees to either side */
+        phx_limit limit = phx_limit_hinge((phx_vec3){0, 1, 0}, (float)(-40 * PI / 180), (float)(40 * PI / 180));
+        head h = {.rotation = {{0, 0, 0, 1}}, .target = {5, 0, 0}, .weight = 1};
+        phx_chain_job job = job_over(&h, 1, 1);
+        job.limits = &limit, job.weight = PHX_VIEW(&h, weight);
+        assert_int_equal(phx_aim_solve(backend, &params, &job, NULL), PHX_OK);
+        assert_true(fabs(2 * atan2(h.rotation_out[0].y, h.rotation_out[0].w) * 180 / PI - 40) < 1e-3);
+        assert_true(h.result.flags & PHX_FLAG_LIMIT && !(h.result.flags & PHX_FLAG_REACHED));
+        /* half the weight, half the angle; none, the input's bits */
+        job.limits = NULL, h.weight = 0.5f;
+        assert_int_equal(phx_aim_solve(backend, &params, &job, NULL), PHX_OK);
+        assert_true(fabs(2 * atan2(h.rotation_out[0].y, h.rotation_out[0].w) * 180 / PI - 45) < 1e-3);
+        h.weight = 0.0f, h.rotation[0] = (phx_quat){0.1f, -0.0f, 0.2f, 0.97f};
+        assert_int_equal(phx_aim_solve(backend, &params, &job, NULL), PHX_OK);
+        assert_int_equal(first_difference(&h.rotation_out[0], &h.rotation[0], 16), -1);
+        /* not finite: left alone */
+        h.weight = 1, h.target.y = NAN;
+        assert_int_equal(phx_aim_solve(backend, &params, &job, NULL), PHX_OK);
+        assert_int_equal(h.result.flags, PHX_FLAG_BAD_INPUT);
+        assert_int_equal(first_difference(&h.rotation_out[0], &h.rotation[0], 16), -1);
+        /* the target nearer than the eye can turn to: the ray passes it in parallel */
+        phx_aim_params far_eye = params;
+        far_eye.eye = (phx_vec3){1, 0, 0};
+        head close = {.rotation = {{0, 0, 0, 1}}, .target = {0.2f, 0, 0.2f}};
+        job = job_over(&close, 1, 1);
+        assert_int_equal(phx_aim_solve(backend, &far_eye, &job, NULL), PHX_OK);
+        assert_true(close.result.flags & PHX_FLAG_TOO_CLOSE && isfinite(close.result.residual));
+    }
+}
+
+static void every_backend_gives_the_same_bits(void **state) {
+    (void)state;
+    random_state r = random_seeded("aim on all backends", 0xA1A3);
+    const uint32_t allowed = CHAIN_POLE | CHAIN_WEIGHT | CHAIN_ROTATION | CHAIN_LOCALS | CHAIN_PARENT | CHAIN_CORRECTION | CHAIN_LIMITS | CHAIN_IN_PLACE | CHAIN_SHARED;
+    for (uint32_t round = 0; round < 34 * 12; ++round) {
+        const size_t count = round % 34;
+        const uint32_t joints = 2 + random_below(&r, round % 16 ? 6 : 64);
+        uint32_t options = random_options(&r) & allowed;
+        if (!(options & CHAIN_LOCALS)) options |= CHAIN_ROTATION;
+        chain_data input = chain_data_make(count, joints), expected = chain_data_make(count, joints), actual = chain_data_make(count, joints);
+        chain_data_fill(&r, &input);
+        phx_limit limits[PHX_CHAIN_MAX_JOINTS];
+        random_limits(&r, joints, limits);
+        float weights[PHX_CHAIN_MAX_JOINTS];
+        for (uint32_t j = 0; j < joints; ++j) weights[j] = random_float(&r, 0, 1);
+        phx_aim_params params = phx_aim_params_default();
+        params.forward = random_direction(&r);
+        params.up = (phx_vec3){params.forward.y, params.forward.z + 0.1f, params.forward.x - 0.2f};
+        if (round & 1) params.eye = random_direction(&r);
+        if (round & 2) params.max_angle = random_float(&r, 0, 3);
+        chain_data_copy(&expected, &input);
+        phx_chain_job job = chain_data_job(&expected, options, limits);
+        job.joints = 1 + random_below(&r, joints);
+        if (round & 4) job.joint_weights = weights;
+        const uint32_t turning = job.joints;
+        phx_report report;
+        if (phx_aim_solve(phx_backend_find("reference"), &params, &job, &report)) print_error("%s\n", report.text), fail();
+        FOR_EACH_BACKEND(backend) {
+            chain_data_copy(&actual, &input);
+            job = chain_data_job(&actual, options, limits);
+            job.joints = turning;
+            if (round & 4) job.joint_weights = weights;
+            assert_int_equal(phx_aim_solve(backend, &params, &job, NULL), PHX_OK);
+            if (!chain_data_equal(&expected, &actual)) {
+                print_error("backend %s, %zu chains of %u joints, options 0x%x\n", phx_backend_name(backend), count, turning, options);
+                fail();
+            }
+        }
+        chain_data_free(&input), chain_data_free(&expected), chain_data_free(&actual);
+    }
+}
+
+static void wrong_jobs_are_refused_in_words(void **state) {
+    (void)state;
+    static head h = {.rotation = {{0, 0, 0, 1}}, .target = {0, 0, 1}};
+    const phx_aim_params good = phx_aim_params_default();
+    const phx_chain_job job = job_over(&h, 1, 1);
+    struct {
+        phx_aim_params params;
+        phx_chain_job job;
+        phx_status status;
+        const char *field;
+    } cases[16];
+    int n = 0;
+#define CASE(change, code, name) (cases[n].params = good, cases[n].job = job, cases[n].change, cases[n].status = code, cases[n++].field = name)
+    CASE(params.forward = ((phx_vec3){0, 0, 0}), PHX_ERROR_VALUE, "'forward'");
+    CASE(params.forward.x = NAN, PHX_ERROR_VALUE, "'forward'");
+    CASE(params.up = ((phx_vec3){0, 0, 2}), PHX_ERROR_VALUE, "'up'");
+    CASE(params.eye.y = INFINITY, PHX_ERROR_VALUE, "'eye'");
+    CASE(params.max_angle = -1, PHX_ERROR_VALUE, "'max_angle'");
+    CASE(params.max_angle = NAN, PHX_ERROR_VALUE, "'max_angle'");
+    CASE(params.tolerance = 2, PHX_ERROR_VALUE, "'tolerance'");
+    CASE(params.direction_tolerance = 0, PHX_ERROR_VALUE, "'direction_tolerance'");
+    CASE(job.joints = 0, PHX_ERROR_COUNT, "'joints'");
+    CASE(job.joints = 66, PHX_ERROR_COUNT, "'joints'");
+    CASE(job.rotation.data = NULL, PHX_ERROR_NULL, "'rotation'");
+    CASE(job.position.data = NULL, PHX_ERROR_NULL, "'position'");
+    CASE(job.target.data = NULL, PHX_ERROR_NULL, "'target'");
+    CASE(job.rotation.joint_stride = 12, PHX_ERROR_STRIDE, "'rotation'");
+    CASE(job.bend = PHX_VIEW(&h, pole), PHX_ERROR_VALUE, "'bend'");
+    CASE(job.length = phx_joint_view_of(&h.weight, 0, 4), PHX_ERROR_VALUE, "'length'");
+#undef CASE
+    for (int k = 0; k < n; ++k) {
+        phx_report report;
+        h.result.iterations = 77;
+        assert_int_equal(phx_aim_solve(phx_backend_best(), &cases[k].params, &cases[k].job, &report), cases[k].status);
+        if (!strstr(report.text, cases[k].field)) print_error("%s\n", report.text), fail();
+        assert_int_equal(h.result.iterations, 77);
+        assert_int_equal(phx_aim_validate(&cases[k].params, &cases[k].job, NULL), cases[k].status);
+    }
+    assert_int_equal(phx_aim_solve(NULL, &good, &job, NULL), PHX_ERROR_NULL);
+    assert_int_equal(phx_aim_solve(phx_backend_best(), NULL, &job, NULL), PHX_ERROR_NULL);
+    assert_int_equal(phx_aim_solve(phx_backend_best(), &good, NULL, NULL), PHX_ERROR_NULL);
+    assert_int_equal(phx_aim_solve_range(phx_backend_best(), &good, &job, 1, 1, NULL), PHX_ERROR_COUNT);
+    assert_int_equal(phx_aim_validate(&good, &job, NULL), PHX_OK);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(opposite_directions_turn_about_the_up_axis),
+        cmocka_unit_test(random_heads_look_at_their_targets),
+        cmocka_unit_test(a_turn_is_shared),
+        cmocka_unit_test(a_cone_holds_and_says_so),
+        cmocka_unit_test(the_up_axis_follows_the_pole),
+        cmocka_unit_test(limits_weight_and_bad_input),
+        cmocka_unit_test(every_backend_gives_the_same_bits),
+        cmocka_unit_test(wrong_jobs_are_refused_in_words),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
