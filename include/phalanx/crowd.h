@@ -197,6 +197,34 @@ PHX_API phx_ray_blocks phx_crowd_prepare(phx_crowd *crowd, const phx_crowd_frame
 /* Hits to corrected poses; the same frame values as in prepare. */
 PHX_API phx_status phx_crowd_solve(phx_crowd *crowd, const phx_crowd_frame *frame, uint32_t tile);
 
+/* ---- whole frames ---- */
+
+/* Casts the rays of one tile: fills tfar, Ng and geomID of rays.blocks. Called from whichever thread solves the tile. */
+typedef void (*phx_cast_function)(void *context, phx_ray_blocks rays);
+/* One tile's work. */
+typedef void (*phx_task_function)(void *data, uint32_t index, uint32_t worker);
+/* The caller's job system: calls task(data, index, worker) once for every index below count, from any threads, and returns when all
+ * are done. Two calls that run at once have different workers; worker < def.workspaces where that is not 0. */
+typedef void (*phx_parallel_function)(void *context, uint32_t count, phx_task_function task, void *data);
+
+typedef struct phx_crowd_callbacks {
+    phx_cast_function cast;
+    void *cast_context;
+    phx_parallel_function parallel; /* NULL: all tiles in this thread, as worker 0 */
+    void *parallel_context;
+} phx_crowd_callbacks;
+
+/* Validates once, then prepare, cast and solve tile by tile. The bits do not depend on how tiles are spread over threads. */
+PHX_API phx_status phx_crowd_run(phx_crowd *crowd, const phx_crowd_frame *frame, const phx_crowd_callbacks *callbacks, phx_report *report);
+
+/* Levels of detail within a budget. Writes into bits 8 and 9 of each character's flags: the characters with the highest priority x
+ * (age + 1) are solved in full, as many as `budget_feet` allow; the others replay; those of priority 0 (or less, or NaN) are off.
+ * Equal scores go to the lower index first, so the choice depends on nothing but the arguments. age counts the frames since a
+ * character was last solved and is kept by this call: start it at any value, 0 for example.
+ *   priority  float per character     age  uint32_t per character, in and out     flags  uint32_t per character, in and out */
+PHX_API phx_status phx_crowd_schedule(const phx_crowd *crowd, uint32_t count, uint32_t budget_feet, phx_view priority, phx_view age, phx_view flags,
+                                      phx_report *report);
+
 /* What became of a foot in the last solve. */
 typedef struct phx_foot_info {
     phx_vec3 ground_point, ground_normal; /* plane under the foot, world */

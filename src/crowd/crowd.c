@@ -313,6 +313,11 @@ void phx_crowd_destroy(phx_crowd *crowd) {
     allocator.release(allocator.context, crowd->memory);
 }
 
+int phx_crowd_leg_count(const phx_crowd *crowd, uint32_t *legs) {
+    *legs = crowd ? crowd->setup.leg_count : 1;
+    return crowd != NULL;
+}
+
 size_t phx_crowd_memory(const phx_crowd *crowd) { return crowd ? crowd->size : 0; }
 const phx_backend *phx_crowd_backend(const phx_crowd *crowd) { return crowd ? crowd->backend : NULL; }
 

@@ -160,4 +160,7 @@ struct phx_crowd {
     phx_ray_block *rays;
 };
 
+/* Legs of a crowd's rig; false where the crowd is NULL. */
+int phx_crowd_leg_count(const phx_crowd *crowd, uint32_t *legs);
+
 #endif

@@ -1,0 +1,90 @@
+/* Whole frames over the caller's job system, and levels of detail within a budget: phx_crowd_run and phx_crowd_schedule. */
+#include "crowd.h"
+#include "../api/report.h"
+#include <string.h>
+
+typedef struct frame_run {
+    phx_crowd *crowd;
+    const phx_crowd_frame *frame;
+    const phx_crowd_callbacks *callbacks;
+} frame_run;
+
+static void run_tile(void *data, uint32_t tile, uint32_t worker) {
+    const frame_run *run = data;
+    phx_crowd_frame frame = *run->frame;
+    frame.worker = worker;
+    const phx_ray_blocks rays = phx_crowd_prepare(run->crowd, &frame, tile);
+    if (!rays.blocks) return;
+    run->callbacks->cast(run->callbacks->cast_context, rays);
+    phx_crowd_solve(run->crowd, &frame, tile);
+}
+
+phx_status phx_crowd_run(phx_crowd *crowd, const phx_crowd_frame *frame, const phx_crowd_callbacks *callbacks, phx_report *report) {
+    const phx_status status = phx_crowd_validate(crowd, frame, report);
+    if (status) return status;
+    if (!callbacks) return phx_reject(report, PHX_ERROR_NULL, "crowd run: 'callbacks' is NULL");
+    if (!callbacks->cast) return phx_reject(report, PHX_ERROR_NULL, "crowd run: 'cast' is NULL");
+    frame_run run = {crowd, frame, callbacks};
+    const uint32_t tiles = phx_crowd_frame_tiles(crowd, frame);
+    if (callbacks->parallel) callbacks->parallel(callbacks->parallel_context, tiles, run_tile, &run);
+    else
+        for (uint32_t tile = 0; tile < tiles; ++tile) run_tile(&run, tile, 0);
+    return phx_accept(report);
+}
+
+static uint32_t read_word(phx_view view, size_t index) {
+    uint32_t value;
+    memcpy(&value, (const char *)view.data + index * view.stride, sizeof value);
+    return value;
+}
+static void write_word(phx_view view, size_t index, uint32_t value) { memcpy((char *)view.data + index * view.stride, &value, sizeof value); }
+
+/* bits of priority * (age + 1): positive floats are in the order of their bits; 0 for characters that are off */
+static uint32_t score_of(phx_view priority, phx_view age, size_t index) {
+    float value;
+    const uint32_t bits = read_word(priority, index);
+    memcpy(&value, &bits, sizeof value);
+    value = value * ((float)read_word(age, index) + 1.0f);
+    if (!(value > 0.0f)) return 0;
+    uint32_t score;
+    memcpy(&score, &value, sizeof score);
+    return score;
+}
+
+phx_status phx_crowd_schedule(const phx_crowd *crowd, uint32_t count, uint32_t budget_feet, phx_view priority, phx_view age, phx_view flags,
+                              phx_report *report) {
+    static const char name[] = "crowd schedule";
+    uint32_t legs;
+    if (!phx_crowd_leg_count(crowd, &legs)) return phx_reject(report, PHX_ERROR_NULL, "%s: 'crowd' is NULL", name);
+    const phx_field fields[] = {{"priority", &priority, 4, 1, 0}, {"age", &age, 4, 1, 1}, {"flags", &flags, 4, 1, 1}};
+    const phx_status status = phx_check_fields(name, fields, 3, report);
+    if (status) return status;
+
+    /* the score of the last character that fits, found eleven bits at a time from the top: no sorting, no memory */
+    static const struct {
+        uint32_t shift, bits;
+    } digits[3] = {{21, 11}, {10, 11}, {0, 10}};
+    uint32_t fits = budget_feet / legs, prefix = 0, mask = 0;
+    for (int d = 0; d < 3; ++d) {
+        uint32_t histogram[2048] = {0};
+        for (uint32_t i = 0; i < count; ++i) {
+            const uint32_t score = score_of(priority, age, i);
+            if (score && (score & mask) == prefix) ++histogram[score >> digits[d].shift & ((1u << digits[d].bits) - 1)];
+        }
+        uint32_t digit = (1u << digits[d].bits) - 1;
+        while (digit > 0 && histogram[digit] <= fits) fits -= histogram[digit--];
+        prefix |= digit << digits[d].shift;
+        mask |= ((1u << digits[d].bits) - 1) << digits[d].shift;
+    }
+    /* all above the threshold fit, and `fits` of those at it */
+    for (uint32_t i = 0; i < count; ++i) {
+        const uint32_t score = score_of(priority, age, i), old = read_word(age, i);
+        phx_lod lod = PHX_LOD_REPLAY;
+        if (score == 0) lod = PHX_LOD_OFF;
+        else if (score > prefix) lod = PHX_LOD_FULL;
+        else if (score == prefix && fits > 0) lod = PHX_LOD_FULL, --fits;
+        write_word(age, i, lod == PHX_LOD_FULL ? 0 : old < 0xFFFFFFFEu ? old + 1 : old);
+        write_word(flags, i, (read_word(flags, i) & ~PHX_CHARACTER_LOD(3)) | PHX_CHARACTER_LOD(lod));
+    }
+    return phx_accept(report);
+}

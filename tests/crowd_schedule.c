@@ -1,0 +1,209 @@
+/* Levels of detail within a budget, and whole frames over a job system: who is solved, in what order of merit, the same from any
+ * spread over threads; what is skipped repeats its last correction and catches up exactly. */
+#include "crowd_rig.h"
+#include <pthread.h>
+
+static phx_crowd *make_crowd(uint32_t capacity, uint32_t workspaces) {
+    phx_crowd_def def = rig_def(NULL, capacity);
+    def.replay = 1, def.workspaces = workspaces;
+    phx_crowd *crowd = phx_crowd_create(&def, NULL);
+    assert_non_null(crowd);
+    return crowd;
+}
+
+static void the_budget_goes_to_the_highest_scores(void **state) {
+    (void)state;
+    random_state r = random_seeded("crowd schedule", 0x5CED);
+    enum { N = 3000 };
+    phx_crowd *crowd = make_crowd(N, 1);
+    float *priority = calloc(N, sizeof *priority);
+    uint32_t *age = calloc(N, sizeof *age), *before = calloc(N, sizeof *before), *flags = calloc(N, sizeof *flags);
+    for (uint32_t round = 0; round < 50; ++round) {
+        const uint32_t count = random_below(&r, N + 1), budget = random_below(&r, 2 * N + 10);
+        for (uint32_t i = 0; i < count; ++i) {
+            priority[i] = random_below(&r, 4) ? (float)random_below(&r, 6) : random_float(&r, -1, 5);
+            age[i] = before[i] = random_below(&r, 5);
+            flags[i] = PHX_CHARACTER_TELEPORT | PHX_CHARACTER_LOD(random_below(&r, 4));
+        }
+        if (count > 3) priority[1] = NAN, priority[2] = INFINITY;
+        assert_int_equal(phx_crowd_schedule(crowd, count, budget, PHX_VIEW_ARRAY(priority), PHX_VIEW_ARRAY(age), PHX_VIEW_ARRAY(flags), NULL), PHX_OK);
+        uint32_t full = 0, off = 0;
+        double worst_full = INFINITY, best_replay = 0;
+        for (uint32_t i = 0; i < count; ++i) {
+            const uint32_t lod = flags[i] >> PHX_CHARACTER_LOD_SHIFT & 3;
+            const double score = (double)(priority[i] * ((float)before[i] + 1));
+            assert_true(flags[i] & PHX_CHARACTER_TELEPORT);
+            if (!(score > 0)) {
+                assert_int_equal(lod, PHX_LOD_OFF), ++off;
+            } else if (lod == PHX_LOD_FULL) {
+                assert_int_equal(age[i], 0), ++full;
+                if (score < worst_full) worst_full = score;
+                assert_true(score >= best_replay); /* ties: the lower index first */
+            } else {
+                assert_int_equal(lod, PHX_LOD_REPLAY), assert_int_equal(age[i], before[i] + 1);
+                if (score > best_replay) best_replay = score;
+            }
+        }
+        assert_true(best_replay <= worst_full);
+        const uint32_t most = budget / 2 < count - off ? budget / 2 : count - off;
+        assert_int_equal(full, most);
+    }
+    free(priority), free(age), free(before), free(flags);
+    phx_crowd_destroy(crowd);
+}
+
+static void wrong_arguments_are_named(void **state) {
+    (void)state;
+    phx_crowd *crowd = make_crowd(4, 1);
+    uint32_t words[4] = {0};
+    phx_report report;
+    const phx_view some = PHX_VIEW_ARRAY(words), none = {NULL, 0};
+    assert_int_equal(phx_crowd_schedule(NULL, 4, 4, some, some, some, &report), PHX_ERROR_NULL);
+    assert_non_null(strstr(report.text, "crowd"));
+    assert_int_equal(phx_crowd_schedule(crowd, 4, 4, none, some, some, &report), PHX_ERROR_NULL);
+    assert_non_null(strstr(report.text, "priority"));
+    assert_int_equal(phx_crowd_schedule(crowd, 4, 4, some, phx_view_of(words, 2), some, &report), PHX_ERROR_STRIDE);
+    assert_non_null(strstr(report.text, "age"));
+    phx_crowd_frame frame;
+    memset(&frame, 0, sizeof frame);
+    assert_int_equal(phx_crowd_run(crowd, &frame, NULL, &report), PHX_ERROR_NULL);
+    const phx_crowd_callbacks empty = {NULL, NULL, NULL, NULL};
+    assert_int_equal(phx_crowd_run(crowd, &frame, &empty, &report), PHX_ERROR_NULL);
+    assert_non_null(strstr(report.text, "cast"));
+    phx_crowd_destroy(crowd);
+}
+
+static void cast_hills(void *context, phx_ray_blocks rays) { cast(rays, ground_hills, context); }
+
+/* a job system of four threads, each taking every fourth tile */
+typedef struct thread_job {
+    phx_task_function task;
+    void *data;
+    uint32_t first, count;
+} thread_job;
+static void *run_thread(void *argument) {
+    const thread_job *job = argument;
+    for (uint32_t i = job->first; i < job->count; i += 4) job->task(job->data, i, job->first);
+    return NULL;
+}
+static void four_threads(void *context, uint32_t count, phx_task_function task, void *data) {
+    (void)context;
+    pthread_t threads[4];
+    thread_job jobs[4];
+    for (uint32_t k = 0; k < 4; ++k) {
+        jobs[k] = (thread_job){task, data, k, count};
+        pthread_create(&threads[k], NULL, run_thread, &jobs[k]);
+    }
+    for (uint32_t k = 0; k < 4; ++k) pthread_join(threads[k], NULL);
+}
+
+enum { CROWD = 700 };
+static void pose_all(phx_transform *poses, phx_vec3 *positions, uint32_t f) {
+    for (uint32_t c = 0; c < CROWD; ++c) {
+        phx_vec3 normal;
+        rig_walk(poses + c * RIG_JOINTS, 0.1f * (float)c + 0.08f * (float)f);
+        positions[c] = (phx_vec3){(float)(c % 30) + 0.01f * (float)f, 0, (float)(c / 30)};
+        ground_hills(NULL, positions[c].x, positions[c].z, &positions[c].y, &normal);
+    }
+}
+
+static void threads_change_no_bit(void **state) {
+    (void)state;
+    phx_transform *one = calloc(CROWD * RIG_JOINTS, sizeof *one), *four = calloc(CROWD * RIG_JOINTS, sizeof *four);
+    phx_vec3 *positions = calloc(CROWD, sizeof *positions);
+    phx_crowd *crowd[2] = {make_crowd(CROWD, 1), make_crowd(CROWD, 4)};
+    for (uint32_t f = 0; f < 20; ++f) {
+        phx_crowd_frame frame;
+        memset(&frame, 0, sizeof frame);
+        frame.count = CROWD, frame.dt = 1.0f / 60, frame.root_position = PHX_VIEW_ARRAY(positions);
+        pose_all(one, positions, f), pose_all(four, positions, f);
+        const phx_crowd_callbacks alone = {cast_hills, NULL, NULL, NULL}, together = {cast_hills, NULL, four_threads, NULL};
+        frame.poses = phx_poses_of(one, RIG_JOINTS);
+        assert_int_equal(phx_crowd_run(crowd[0], &frame, &alone, NULL), PHX_OK);
+        frame.poses = phx_poses_of(four, RIG_JOINTS);
+        assert_int_equal(phx_crowd_run(crowd[1], &frame, &together, NULL), PHX_OK);
+        assert_int_equal(first_difference(one, four, CROWD * RIG_JOINTS * sizeof *one), -1);
+    }
+    free(one), free(four), free(positions);
+    phx_crowd_destroy(crowd[0]), phx_crowd_destroy(crowd[1]);
+}
+
+/* A character that stands still on a slope: what is replayed is what was solved, to rounding. */
+static void replay_repeats_the_last_correction(void **state) {
+    (void)state;
+    phx_crowd *crowd = make_crowd(1, 1);
+    phx_transform solved[RIG_JOINTS], replayed[RIG_JOINTS], animated[RIG_JOINTS];
+    phx_vec3 position = {0.3f, 0, 0.7f}, normal;
+    ground_hills(NULL, position.x, position.z, &position.y, &normal);
+    const float hip[2] = {0.3f, -0.2f}, knee[2] = {0.4f, 0.3f};
+    rig_pose(animated, hip, knee);
+    uint32_t flags = 0;
+    phx_crowd_frame frame;
+    memset(&frame, 0, sizeof frame);
+    frame.count = 1, frame.dt = 1.0f / 30, frame.root_position = PHX_VIEW_ONE(&position), frame.flags = PHX_VIEW_ONE(&flags);
+    for (int f = 0; f < 60; ++f) {
+        memcpy(solved, animated, sizeof solved);
+        frame.poses = phx_poses_of(solved, RIG_JOINTS);
+        run_frame(crowd, &frame, ground_hills, NULL);
+    }
+    assert_true(first_difference(solved, animated, sizeof solved) >= 0);
+    flags = PHX_CHARACTER_LOD(PHX_LOD_REPLAY);
+    for (int f = 0; f < 3; ++f) {
+        memcpy(replayed, animated, sizeof replayed);
+        frame.poses = phx_poses_of(replayed, RIG_JOINTS);
+        run_frame(crowd, &frame, ground_hills, NULL);
+        for (int j = 0; j < RIG_JOINTS; ++j) {
+            const phx_quat a = solved[j].rotation, b = replayed[j].rotation;
+            assert_true(fabs((double)a.x * b.x + (double)a.y * b.y + (double)a.z * b.z + (double)a.w * b.w) > 1 - 1e-6);
+            assert_true(fabsf(solved[j].translation.y - replayed[j].translation.y) < 1e-6f);
+        }
+    }
+    flags = PHX_CHARACTER_LOD(PHX_LOD_OFF);
+    memcpy(replayed, animated, sizeof replayed);
+    run_frame(crowd, &frame, ground_hills, NULL);
+    assert_int_equal(first_difference(replayed, animated, sizeof replayed), -1);
+    phx_crowd_destroy(crowd);
+}
+
+/* The pelvis eases by the time that passed, whether it passed in full frames or in replayed ones. */
+static void skipped_time_is_caught_up(void **state) {
+    (void)state;
+    float pelvis[2];
+    for (int skip = 0; skip < 2; ++skip) {
+        phx_crowd_def def = rig_def(NULL, 1);
+        def.replay = 1, def.params.pelvis_firm = 0, def.params.lock = 0, def.params.pelvis_speed = 1000, def.params.ground_half_life = 0;
+        phx_crowd *crowd = phx_crowd_create(&def, NULL);
+        phx_transform pose[RIG_JOINTS];
+        phx_vec3 position = {0, 0, 0};
+        uint32_t flags = 0;
+        const float hip[2] = {0.1f, 0.1f}, knee[2] = {0.2f, 0.2f};
+        phx_crowd_frame frame;
+        memset(&frame, 0, sizeof frame);
+        frame.count = 1, frame.dt = 0.01f, frame.root_position = PHX_VIEW_ONE(&position), frame.flags = PHX_VIEW_ONE(&flags);
+        frame.poses = phx_poses_of(pose, RIG_JOINTS);
+        for (int f = 0; f < 12; ++f) {
+            rig_pose(pose, hip, knee);
+            flags = skip && f > 1 && f < 11 ? PHX_CHARACTER_LOD(PHX_LOD_REPLAY) : 0;
+            phx_ray_blocks rays = phx_crowd_prepare(crowd, &frame, 0);
+            for (uint32_t b = 0; b < rays.count; ++b) { /* flat, then 0.2 lower from the second frame on */
+                if (rays.blocks[b].tfar[0] < 0) continue;
+                rays.blocks[b].tfar[0] = rays.blocks[b].org_y[0] + (f > 0 ? 0.2f : 0.0f);
+                rays.blocks[b].Ng_x[0] = rays.blocks[b].Ng_z[0] = 0, rays.blocks[b].Ng_y[0] = 1, rays.blocks[b].geomID[0] = 0;
+            }
+            assert_int_equal(phx_crowd_solve(crowd, &frame, 0), PHX_OK);
+        }
+        pelvis[skip] = phx_crowd_pelvis(crowd, 0);
+        phx_crowd_destroy(crowd);
+    }
+    assert_true(pelvis[0] < -0.05f);
+    assert_true(fabsf(pelvis[0] - pelvis[1]) < 1e-4f);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_budget_goes_to_the_highest_scores), cmocka_unit_test(wrong_arguments_are_named),
+        cmocka_unit_test(threads_change_no_bit),                 cmocka_unit_test(replay_repeats_the_last_correction),
+        cmocka_unit_test(skipped_time_is_caught_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
