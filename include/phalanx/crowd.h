@@ -225,7 +225,8 @@ PHX_API phx_status phx_crowd_run(phx_crowd *crowd, const phx_crowd_frame *frame,
 PHX_API phx_status phx_crowd_schedule(const phx_crowd *crowd, uint32_t count, uint32_t budget_feet, phx_view priority, phx_view age, phx_view flags,
                                       phx_report *report);
 
-/* What became of a foot in the last solve. */
+/* What became of a foot in the last solve. Where the character was left as animated all is zero but flags (PHX_FLAG_BAD_INPUT for input
+ * that was not finite, PHX_FLAG_INACTIVE for one that is off or was never solved) and body. */
 typedef struct phx_foot_info {
     phx_vec3 ground_point, ground_normal; /* plane under the foot, world */
     phx_vec3 target;                      /* ankle target, world */

@@ -416,6 +416,12 @@ phx_status phx_crowd_foot(const phx_crowd *crowd, uint32_t character, uint32_t l
     if (character >= crowd->capacity || leg >= crowd->setup.leg_count) return PHX_ERROR_COUNT;
     const uint32_t group = character / PHX_BLOCK_LANES, lane = character % PHX_BLOCK_LANES;
     const phx_leg_state *state = crowd->legs + group * crowd->setup.leg_count + leg;
+    if (crowd->characters[group].valid.v[lane] < 0.5f) { /* left alone in the last frame, or never solved */
+        memset(info, 0, sizeof *info);
+        info->flags = state->flags.v[lane] ? state->flags.v[lane] : (uint32_t)PHX_FLAG_INACTIVE;
+        info->body = PHX_NO_HIT;
+        return PHX_OK;
+    }
     const phx_rows3 *root = &crowd->characters[group].root;
     const phx_vec3 at = vec3(root->x[lane], root->y[lane], root->z[lane]);
     info->ground_point = add3(at, vec3(state->point.x[lane], state->point.y[lane], state->point.z[lane]));
@@ -433,5 +439,6 @@ phx_status phx_crowd_foot(const phx_crowd *crowd, uint32_t character, uint32_t l
 
 float phx_crowd_pelvis(const phx_crowd *crowd, uint32_t character) {
     if (!crowd || character >= crowd->capacity) return 0.0f;
-    return crowd->characters[character / PHX_BLOCK_LANES].pelvis.v[character % PHX_BLOCK_LANES];
+    const phx_character_state *state = crowd->characters + character / PHX_BLOCK_LANES;
+    return state->valid.v[character % PHX_BLOCK_LANES] < 0.5f ? 0.0f : state->pelvis.v[character % PHX_BLOCK_LANES];
 }

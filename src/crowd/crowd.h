@@ -123,7 +123,7 @@ typedef struct phx_crowd_task {
     uint32_t first, count; /* characters */
     phx_rows4 *root_rotation; /* [group] */
     phx_rows3 *root_position; /* [group] */
-    phx_rows1 *good;          /* [group] 0 = left as animated, 1 = to be solved, without memory, 2 = with memory */
+    phx_rows1 *good;          /* [group] -1 = at a lower level of detail or off, 0 = bad input, 1 = to be solved, without memory, 2 = with memory */
     phx_joint_rows *joints;
     phx_rows3 *scales;
     phx_foot_rows *feet;

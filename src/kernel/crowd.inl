@@ -66,7 +66,7 @@ static void crowd_prepare(const phx_crowd_task *task) {
             }
             const li teleport = i_and(flags, i_splat(PHX_CHARACTER_TELEPORT));
             const lm remembered = m_and(is_set(character->valid.v + lane), i_eq(teleport, i_splat(0)));
-            f_store(task->good[group].v + lane, f_keep(good, f_select(remembered, f_splat(2.0f), f_splat(1.0f))));
+            f_store(task->good[group].v + lane, f_select(good, f_select(remembered, f_splat(2.0f), f_splat(1.0f)), f_select(full, f_splat(0.0f), f_splat(-1.0f))));
             wanted |= (m_bits(good) & ((1u << LANES) - 1)) << lane;
 
             /* rays start where the soles will probably end: where they ended last frame, seen from the animation */
@@ -344,8 +344,10 @@ lane_inline leg_work place_foot(const phx_crowd_task *task, const crowd_lanes *l
     const lv3 floor_point = v3_sub(ankle, v3_scale(up, ankle_height));
     const lf height = height_over(plane.point, plane.normal, per_up, floor_point);
     const lf last_height = height_over(last_point, last_normal, last_per_up, floor_point);
+    const lf plant = f_splat(setup->plant_height);
+    const lf error = f_mul(f_min(f_max(sole_height, f_neg(plant)), plant), planted); /* what the clip itself hovers or sinks while standing */
     lf jump = settle(f_mul(f_add(f_load(state->jump.v + lane), f_sub(last_height, height)), l->ground_keep));
-    jump = f_max(f_keep(known, jump), f_neg(f_max(sole_height, zero)));
+    jump = f_max(f_keep(known, jump), f_neg(f_max(f_sub(sole_height, error), zero)));
 
     /* the attitude: towards the ground's normal as far as the foot stands, within pitch and roll limits, smoothed */
     const lv3 heading = v3_level(v3_sub(ball, heel), up);
@@ -388,8 +390,6 @@ lane_inline leg_work place_foot(const phx_crowd_task *task, const crowd_lanes *l
     lv3 new_heel = v3_add(ground, q4_rotate(turn, v3_sub(turned_heel, floor_point)));
     lv3 new_ball = v3_add(ground, q4_rotate(turn, v3_sub(ball, floor_point)));
     const lv3 new_ankle = v3_add(ground, q4_rotate(turn, v3_sub(turned_ankle, floor_point)));
-    const lf plant = f_splat(setup->plant_height);
-    const lf error = f_mul(f_min(f_max(sole_height, f_neg(plant)), plant), planted);
     const lf heel_lift = f_sub(f_sub(heel_height, error), v3_dot(v3_sub(new_heel, plane.point), plane.normal));
     const lf ball_lift = f_sub(f_sub(ball_height, error), v3_dot(v3_sub(new_ball, plane.point), plane.normal));
     const lf lift = f_add(f_mul(f_max(heel_lift, ball_lift), per_up), jump);
@@ -446,7 +446,7 @@ lane_inline leg_work place_foot(const phx_crowd_task *task, const crowd_lanes *l
     v3_store_where(good, &state->ball, lane, stored_ball), v3_store_where(good, &state->lock_point, lane, stored_lock);
     v3_store_where(good, &state->lock_heading, lane, stored_heading);
     f_store_where(good, state->ball_ground.v + lane, ball_ground);
-    f_store_where(good, state->known.v + lane, f_keep(grounded, one));
+    f_store_where(good, state->known.v + lane, f_keep(m_or(grounded, f_lt(zero, weight)), one)); /* a plane is known until it is let go */
     f_store_where(good, state->missed.v + lane, missed), f_store_where(good, state->weight.v + lane, weight);
     f_store_where(good, state->jump.v + lane, jump), v3_store_where(good, &state->tilt, lane, tilt);
     f_store_where(good, state->stands.v + lane, firm), f_store_where(good, state->grip.v + lane, grip);
@@ -632,8 +632,12 @@ static void repeat_corrections(const phx_crowd_task *task, const crowd_lanes *l,
 lane_inline lf follow_pelvis(const phx_crowd_task *task, const crowd_lanes *l, lf wanted) {
     const phx_crowd_setup *setup = task->setup;
     phx_character_state *character = task->characters + l->group;
-    const lf old = f_load(character->pelvis.v + l->lane);
     const lf reach = f_mul(f_splat(setup->pelvis_speed), l->dt);
+    lf old = f_load(character->pelvis.v + l->lane);
+    /* a root that steps, as a capsule on stairs does, does not take the pelvis with it faster than it may move */
+    const lf climb = v3_dot(l->travel, v3_of(setup->up));
+    const lm stepped = m_and(m_and(f_lt(reach, f_abs(climb)), f_lt(f_splat(0.0f), l->dt)), f_lt(f_abs(climb), f_splat(setup->max_pelvis_drop)));
+    old = f_select(stepped, f_sub(old, climb), old);
     lf pelvis;
     if (setup->pelvis_spring) { /* x(t) = (x0 + (v0 + w x0) t) e^-wt, at half after the half-life: w = 1.67835 / half-life */
         const lf rate = f_splat(setup->pelvis_rate), away = f_sub(old, wanted);
@@ -698,6 +702,11 @@ static void crowd_solve(const phx_crowd_task *task) {
                 }
             }
             f_store_where(active, character->valid.v + lane, f_keep(keeps, one));
+            const lm left_alone = m_andnot(active, keeps);
+            if (lane_rare(m_any(left_alone))) {
+                const li why = i_select(f_lt(mark, f_splat(-0.5f)), i_splat(PHX_FLAG_INACTIVE), i_splat(PHX_FLAG_BAD_INPUT));
+                for (uint32_t leg = 0; leg < legs; ++leg) i_store_where(left_alone, task->legs[group * legs + leg].flags.v + lane, why);
+            }
             prefetch_poses(task, task->first + PHX_TILE_CHARACTERS + start + lane, LANES);
             if (!m_any(l.good)) continue;
             l.root = v3_load(&task->root_position[group], lane);

@@ -61,7 +61,7 @@ void phx_reference_crowd_prepare(const phx_crowd_task *task) {
             set_row3(&task->root_position[group], lane, root), set_row4(&task->root_rotation[group], lane, rotation);
         }
         const int remembered = 0.5f < state->valid.v[lane] && !(flags & PHX_CHARACTER_TELEPORT);
-        task->good[group].v[lane] = good ? (remembered ? 2.0f : 1.0f) : 0.0f;
+        task->good[group].v[lane] = good ? (remembered ? 2.0f : 1.0f) : lod_of(flags) == PHX_LOD_FULL ? 0.0f : -1.0f;
         if (lane == 0) task->wanted[group] = 0;
         if (good && i < task->count) task->wanted[group] = (uint16_t)(task->wanted[group] | 1u << lane);
 
@@ -291,8 +291,9 @@ static leg_work place_foot(const phx_crowd_task *task, const one *o, uint32_t le
     const phx_vec3 floor_point = sub3(ankle, scale3(up, ankle_height));
     const float height = height_over(plane.point, plane.normal, per_up, floor_point);
     const float last_height = height_over(last_point, last_normal, last_per_up, floor_point);
+    const float error = min1(max1(sole_height, -setup->plant_height), setup->plant_height) * planted; /* what the clip itself hovers or sinks */
     float jump = known ? settle((state->jump.v[lane] + (last_height - height)) * o->step.ground_keep) : 0.0f;
-    jump = max1(jump, -max1(sole_height, 0.0f));
+    jump = max1(jump, -max1(sole_height - error, 0.0f));
 
     /* the attitude: towards the ground's normal as far as the foot stands, within pitch and roll limits, smoothed */
     const phx_vec3 heading = level3(sub3(ball, heel), up);
@@ -331,7 +332,6 @@ static leg_work place_foot(const phx_crowd_task *task, const one *o, uint32_t le
     phx_vec3 new_heel = add3(ground, rotate3(turn, sub3(turned_heel, floor_point)));
     phx_vec3 new_ball = add3(ground, rotate3(turn, sub3(ball, floor_point)));
     const phx_vec3 new_ankle = add3(ground, rotate3(turn, sub3(turned_ankle, floor_point)));
-    const float error = min1(max1(sole_height, -setup->plant_height), setup->plant_height) * planted;
     const float heel_lift = (heel_height - error) - dot3(sub3(new_heel, plane.point), plane.normal);
     const float ball_lift = (ball_height - error) - dot3(sub3(new_ball, plane.point), plane.normal);
     const float lift = max1(heel_lift, ball_lift) * per_up + jump;
@@ -379,7 +379,8 @@ static leg_work place_foot(const phx_crowd_task *task, const one *o, uint32_t le
         state->generation.v[lane] = body.generation;
     }
     set_row3(&state->ball, lane, stored_ball), set_row3(&state->lock_point, lane, stored_lock), set_row3(&state->lock_heading, lane, stored_heading);
-    state->ball_ground.v[lane] = ball_ground, state->known.v[lane] = wanted;
+    state->ball_ground.v[lane] = ball_ground;
+    state->known.v[lane] = grounded || 0.0f < weight ? 1.0f : 0.0f; /* a plane is known until it is let go */
     state->missed.v[lane] = missed, state->weight.v[lane] = weight, state->jump.v[lane] = jump;
     set_row3(&state->tilt, lane, tilt);
     state->stands.v[lane] = firm, state->grip.v[lane] = grip, state->locked.v[lane] = locked || starts ? 1.0f : 0.0f;
@@ -509,7 +510,11 @@ static void repeat_corrections(const phx_crowd_task *task, const one *o, int leg
 static float follow_pelvis(const phx_crowd_task *task, const one *o, float wanted) {
     const phx_crowd_setup *setup = task->setup;
     phx_character_state *character = task->characters + o->group;
-    const float old = character->pelvis.v[o->lane], dt = o->step.dt, reach = setup->pelvis_speed * dt;
+    const float dt = o->step.dt, reach = setup->pelvis_speed * dt;
+    float old = character->pelvis.v[o->lane];
+    /* a root that steps, as a capsule on stairs does, does not take the pelvis with it faster than it may move */
+    const float climb = dot3(o->travel, setup->up);
+    if (reach < fabsf(climb) && 0.0f < dt && fabsf(climb) < setup->max_pelvis_drop) old = old - climb;
     float pelvis;
     if (setup->pelvis_spring) { /* x(t) = (x0 + (v0 + w x0) t) e^-wt, at half after the half-life: w = 1.67835 / half-life */
         const float rate = setup->pelvis_rate, away = old - wanted;
@@ -548,6 +553,8 @@ void phx_reference_crowd_solve(const phx_crowd_task *task) {
                 state->skipped.v[lane] = state->skipped.v[lane] + task->step.dt;
             }
             state->valid.v[lane] = waits ? 1.0f : 0.0f;
+            for (uint32_t leg = 0; leg < legs && !waits; ++leg)
+                task->legs[group * legs + leg].flags.v[lane] = mark < -0.5f ? PHX_FLAG_INACTIVE : PHX_FLAG_BAD_INPUT;
             continue;
         }
         state->valid.v[lane] = 1.0f;

@@ -60,11 +60,13 @@ static void stairs_do_not_shake_the_body(void **state) {
     for (int i = 0; i < 2; ++i) {
         json_t *root = run_scenario(names[i]);
         const size_t settled = 24;
-        double before = number(frame_of(root, settled - 1), "pelvis"), direction = 0;
+        /* a ramp carries the body evenly and the correction is what may shake; a capsule steps, and the body itself must not */
+        double before = i ? point_of(frame_of(root, settled - 1), "pelvis_position").y : number(frame_of(root, settled - 1), "pelvis");
+        double direction = 0;
         int reversals = 0, standing = 0;
         for (size_t f = settled; f < frames_of(root); ++f) {
             json_t *frame = frame_of(root, f);
-            const double pelvis = number(frame, "pelvis"), moved = pelvis - before;
+            const double pelvis = i ? point_of(frame, "pelvis_position").y : number(frame, "pelvis"), moved = pelvis - before;
             if (!(fabs(moved) <= 0.025 + 1e-6)) fail_msg("%s: the pelvis moves by %g in frame %zu", names[i], moved, f);
             if (fabs(moved) > 1e-5) reversals += moved * direction < 0, direction = moved;
             before = pelvis;
