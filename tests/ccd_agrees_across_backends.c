@@ -88,7 +88,7 @@ static void hostile_chain(random_state *r, uint32_t joints, chain *a) {
         case 9: put(&a->pole, (phx_vec3){tip.x - root.x, tip.y - root.y, tip.z - root.z}); break;
         case 10: a->weight = bad[random_below(r, 9)]; break;
         case 11: a->length[j] = bad[random_below(r, 9)]; break;
-        case 12: ((float *)(void *)((char *)a + offsetof(chain, rotation)))[4 * j + random_below(r, 4)] = bad[random_below(r, 9)]; break;
+        case 12: memcpy((char *)a + offsetof(chain, rotation) + 16 * j + 4 * random_below(r, 4), &bad[random_below(r, 9)], 4); break;
         case 13: a->target_rotation = (phx_quat){0, 0, 0, 0}; break;
         case 14: a->parent_rotation.y = bad[random_below(r, 9)]; break;
         case 15: memcpy(a->start, a->position, sizeof a->start); break;

@@ -14,6 +14,22 @@ typedef struct ccd_lanes {
     lv3 hints[4];               /* pole, previous, pose, rest: in the frame of the chain before it is aimed */
     int hint_known;
     lm hit;                     /* a limit changed a turn */
+
+    /* sweeps */
+    lm ok, active;
+    li budget, used, phase, since, restarts;
+    lf residual, best_residual, unreachable;
+    lf before, before_that;     /* residuals of the last two sweeps */
+    int fresh, may_restart;
+    lm straight;                /* distance step: out of reach */
+    lf wanted_squared;
+
+    /* what the end needs to know of the beginning */
+    lv3 root, target, delta;
+    lf weight, metre, unit, full, distance, stretch, longest, given_total;
+    li flags;
+    lm turned;
+
     lv3 *bone;                  /* in the joint's own frame */
     lv3 *at;                    /* of joints, and one more: the tip */
     lq4 *frame;                 /* rotation of a joint: of the world where limited, else since the animation */
@@ -24,7 +40,11 @@ typedef struct ccd_lanes {
     lv3 *animated;              /* limited: the bone as animated */
 } ccd_lanes;
 
-enum { CCD_ROWS_A_BONE = 25, CCD_SHORT = 16 };
+enum {
+    CCD_IN_FLIGHT = 2, /* vectors that take their first sweep together, which is the only one of nearly all */
+    CCD_ROWS_A_BONE = 25,
+    CCD_SHORT = 16
+};
 
 static inline lv3 v3_zero(void) { return v3_splat(0.0f, 0.0f, 0.0f); }
 
@@ -120,70 +140,75 @@ static inline void ccd_keep_turn(ccd_lanes *c, uint32_t j, lq4 turn, lm lanes, i
     c->turn[j] = mixed ? q4_select(lanes, turn, c->turn[j]) : turn;
 }
 
-/* Distance step: from the tip to the root, in sweep order. */
-static inline void ccd_distance_step(ccd_lanes *c, lm lanes, int mixed, const int limited) {
+/* One joint of the distance step, which goes from the tip to the root. */
+static inline void ccd_distance_joint(ccd_lanes *c, uint32_t j, lv3 *tip, lm lanes, int mixed, const int limited) {
     const phx_ccd_setup *setup = c->setup;
     const lf zero = f_splat(0.0f), one = f_splat(1.0f), minus_one = f_splat(-1.0f), half = f_splat(0.5f), least = f_splat(1e-8f);
     const lf direction_tolerance = f_splat(setup->direction_tolerance);
-    const lf wanted_squared = f_mul(c->goal_distance, c->goal_distance);
-    const lm straight = f_le(f_mul(c->length, f_splat(0.999999f)), c->goal_distance);
-    const int any_straight = m_any(m_and(straight, lanes));
-    lv3 tip = c->at[c->bones];
-    c->hint_known = 0;
-    for (uint32_t j = c->bones - 1; j > 0; --j) {
-        const lv3 at = c->at[j], b = v3_sub(tip, at);
-        lv3 a = v3_sub(v3(zero, zero, zero), at);
-        if (any_straight) a = v3_select(straight, v3_sub(c->at[j - 1], at), a);
-        const lf aa = v3_dot(a, a), bb = v3_dot(b, b), ab = v3_dot(a, b);
-        const lf gap = f_mul(f_sub(wanted_squared, f_sub(f_add(aa, bb), f_add(ab, ab))), c->share[j]);
-        const lv3 x = v3_cross(a, b);
-        lq4 turn;
-        if (ccd_is_hinge(c, j, limited)) {
-            const lv3 h = ccd_hinge_axis(c, j);
-            const lf ha = v3_dot(h, a), hb = v3_dot(h, b);
-            const lf m = f_sqrt(f_mul(f_max(f_sub(aa, f_mul(ha, ha)), zero), f_max(f_sub(bb, f_mul(hb, hb)), zero)));
-            const lf inverse = f_div(one, f_max(m, least));
-            const lf c0 = f_mul(f_sub(ab, f_mul(ha, hb)), inverse), s0 = f_mul(v3_dot(h, x), inverse);
-            lf c1 = f_min(f_max(f_sub(c0, f_mul(gap, f_mul(half, inverse))), minus_one), one);
-            c1 = f_select(straight, minus_one, c1);
-            lf side = s0;
-            const lm collinear = f_le(f_abs(s0), direction_tolerance);
-            if (m_any(m_and(collinear, lanes))) {
-                lf chosen = f_splat(setup->hinge_side[setup->from + j]);
-                if (setup->hinge_side[setup->from + j] == 0.0f) chosen = v3_dot(h, v3_cross(b, v3_sub(c->goal, at)));
-                side = f_select(collinear, f_select(f_lt(c0, zero), f_neg(chosen), chosen), side);
-            }
-            const lf s1 = f_copysign(f_sqrt(f_max(f_mul(f_sub(one, c1), f_add(one, c1)), zero)), side);
-            turn = q4_turn(h, f_add(f_mul(c0, c1), f_mul(s0, s1)), f_sub(f_mul(s1, c0), f_mul(c1, s0)), one);
-            turn = q4_select(f_lt(least, m), turn, q4_identity());
-        } else {
-            const lf m = f_sqrt(f_mul(aa, bb)), sx = f_sqrt(v3_dot(x, x));
-            const lf inverse = f_div(one, f_max(m, least));
-            lv3 axis = x;
-            lf c0 = f_mul(ab, inverse), s0 = f_mul(sx, inverse), axis_length = sx;
-            const lm collinear = f_le(s0, direction_tolerance);
-            if (m_any(m_and(collinear, lanes))) {
-                axis = v3_select(collinear, ccd_bend_axis(c, v3_scale(a, f_div(one, f_max(f_sqrt(aa), least)))), axis);
-                c0 = f_select(collinear, f_copysign(one, c0), c0), s0 = f_select(collinear, zero, s0);
-                axis_length = f_select(collinear, one, axis_length);
-            }
-            lf c1 = f_min(f_max(f_sub(c0, f_mul(gap, f_mul(half, inverse))), minus_one), one);
-            c1 = f_select(straight, minus_one, c1);
-            const lf s1 = f_sqrt(f_max(f_mul(f_sub(one, c1), f_add(one, c1)), zero));
-            const lf cosine = f_add(f_mul(c0, c1), f_mul(s0, s1)), sine = f_sub(f_mul(s1, c0), f_mul(c1, s0));
-            const lm obtuse = f_lt(cosine, zero);
-            const lf w = f_select(obtuse, f_abs(sine), f_add(one, cosine));
-            const lf k = f_select(obtuse, f_copysign(f_sub(one, cosine), sine), sine);
-            const lf divisor = f_div(one, f_mul(axis_length, f_sqrt(f_add(f_mul(w, w), f_mul(k, k)))));
-            const lf scale = f_mul(k, divisor);
-            turn = (lq4){f_mul(axis.x, scale), f_mul(axis.y, scale), f_mul(axis.z, scale), f_mul(w, f_mul(axis_length, divisor))};
-            const lm usable = f_lt(least, m);
-            if (!m_all(usable)) turn = q4_select(usable, turn, q4_identity());
+    const lm straight = c->straight;
+    const lv3 at = c->at[j], b = v3_sub(*tip, at);
+    lv3 a = v3_sub(v3(zero, zero, zero), at);
+    if (m_any(straight)) a = v3_select(straight, v3_sub(c->at[j - 1], at), a);
+    const lf aa = v3_dot(a, a), bb = v3_dot(b, b), ab = v3_dot(a, b);
+    const lf gap = f_mul(f_sub(c->wanted_squared, f_sub(f_add(aa, bb), f_add(ab, ab))), c->share[j]);
+    const lv3 x = v3_cross(a, b);
+    lq4 turn;
+    if (ccd_is_hinge(c, j, limited)) {
+        const lv3 h = ccd_hinge_axis(c, j);
+        const lf ha = v3_dot(h, a), hb = v3_dot(h, b);
+        const lf m = f_sqrt(f_mul(f_max(f_sub(aa, f_mul(ha, ha)), zero), f_max(f_sub(bb, f_mul(hb, hb)), zero)));
+        const lf inverse = f_div(one, f_max(m, least));
+        const lf c0 = f_mul(f_sub(ab, f_mul(ha, hb)), inverse), s0 = f_mul(v3_dot(h, x), inverse);
+        lf c1 = f_min(f_max(f_sub(c0, f_mul(gap, f_mul(half, inverse))), minus_one), one);
+        c1 = f_select(straight, minus_one, c1);
+        lf side = s0;
+        const lm collinear = f_le(f_abs(s0), direction_tolerance);
+        if (m_any(m_and(collinear, lanes))) {
+            lf chosen = f_splat(setup->hinge_side[setup->from + j]);
+            if (setup->hinge_side[setup->from + j] == 0.0f) chosen = v3_dot(h, v3_cross(b, v3_sub(c->goal, at)));
+            side = f_select(collinear, f_select(f_lt(c0, zero), f_neg(chosen), chosen), side);
         }
-        turn = ccd_allowed_turn(c, j, turn, lanes, limited);
-        ccd_keep_turn(c, j, turn, lanes, mixed);
-        tip = v3_add(at, q4_rotate(turn, b));
+        const lf s1 = f_copysign(f_sqrt(f_max(f_mul(f_sub(one, c1), f_add(one, c1)), zero)), side);
+        turn = q4_turn(h, f_add(f_mul(c0, c1), f_mul(s0, s1)), f_sub(f_mul(s1, c0), f_mul(c1, s0)), one);
+        turn = q4_select(f_lt(least, m), turn, q4_identity());
+    } else {
+        const lf m = f_sqrt(f_mul(aa, bb)), sx = f_sqrt(v3_dot(x, x));
+        const lf inverse = f_div(one, f_max(m, least));
+        lv3 axis = x;
+        lf c0 = f_mul(ab, inverse), s0 = f_mul(sx, inverse), axis_length = sx;
+        const lm collinear = f_le(s0, direction_tolerance);
+        if (m_any(m_and(collinear, lanes))) {
+            axis = v3_select(collinear, ccd_bend_axis(c, v3_scale(a, f_div(one, f_max(f_sqrt(aa), least)))), axis);
+            c0 = f_select(collinear, f_copysign(one, c0), c0), s0 = f_select(collinear, zero, s0);
+            axis_length = f_select(collinear, one, axis_length);
+        }
+        lf c1 = f_min(f_max(f_sub(c0, f_mul(gap, f_mul(half, inverse))), minus_one), one);
+        c1 = f_select(straight, minus_one, c1);
+        const lf s1 = f_sqrt(f_max(f_mul(f_sub(one, c1), f_add(one, c1)), zero));
+        const lf cosine = f_add(f_mul(c0, c1), f_mul(s0, s1)), sine = f_sub(f_mul(s1, c0), f_mul(c1, s0));
+        const lm obtuse = f_lt(cosine, zero);
+        const lf w = f_select(obtuse, f_abs(sine), f_add(one, cosine));
+        const lf k = f_select(obtuse, f_copysign(f_sub(one, cosine), sine), sine);
+        const lf divisor = f_div(one, f_mul(axis_length, f_sqrt(f_add(f_mul(w, w), f_mul(k, k)))));
+        const lf scale = f_mul(k, divisor);
+        turn = (lq4){f_mul(axis.x, scale), f_mul(axis.y, scale), f_mul(axis.z, scale), f_mul(w, f_mul(axis_length, divisor))};
+        const lm usable = f_lt(least, m);
+        if (!m_all(usable)) turn = q4_select(usable, turn, q4_identity());
     }
+    turn = ccd_allowed_turn(c, j, turn, lanes, limited);
+    ccd_keep_turn(c, j, turn, lanes, mixed);
+    *tip = v3_add(at, q4_rotate(turn, b));
+}
+
+static inline void ccd_distance_begin(ccd_lanes *c, lm lanes) {
+    c->wanted_squared = f_mul(c->goal_distance, c->goal_distance);
+    c->straight = m_and(lanes, f_le(f_mul(c->length, f_splat(0.999999f)), c->goal_distance));
+    c->hint_known = 0;
+}
+
+/* The root aims. */
+static inline void ccd_distance_end(ccd_lanes *c, lv3 tip, lm lanes, int mixed, const int limited) {
+    const phx_ccd_setup *setup = c->setup;
     lq4 turn;
     if (ccd_is_hinge(c, 0, limited)) {
         turn = ccd_hinge_aim(ccd_hinge_axis(c, 0), tip, c->goal);
@@ -195,6 +220,15 @@ static inline void ccd_distance_step(ccd_lanes *c, lm lanes, int mixed, const in
     const float weight = setup->weight[setup->from];
     if (weight < 1.0f) turn = q4_fraction(turn, f_splat(weight));
     ccd_keep_turn(c, 0, ccd_allowed_turn(c, 0, turn, lanes, limited), lanes, mixed);
+}
+
+/* Distance step of `count` vectors together, joint by joint: while one waits for its roots and divisions, the other works. */
+static inline void ccd_distance_step(ccd_lanes *set, uint32_t count, const lm *lanes, int mixed, const int limited) {
+    lv3 tip[CCD_IN_FLIGHT];
+    for (uint32_t v = 0; v < count; ++v) ccd_distance_begin(set + v, lanes[v]), tip[v] = set[v].at[set[v].bones];
+    for (uint32_t j = set->bones - 1; j > 0; --j)
+        for (uint32_t v = 0; v < count; ++v) ccd_distance_joint(set + v, j, tip + v, lanes[v], mixed, limited);
+    for (uint32_t v = 0; v < count; ++v) ccd_distance_end(set + v, tip[v], lanes[v], mixed, limited);
 }
 
 /* +1 where a hinge is at the upper end of its range, -1 at the lower, else 0 */
@@ -324,17 +358,21 @@ static inline void ccd_plain_step(ccd_lanes *c, lm lanes, const int limited) {
     }
 }
 
-/* Applies the turns of a sweep from the root to the tip; fresh: no joint has turned since the animation. */
-static inline void ccd_apply_turns(ccd_lanes *c, lm lanes, int fresh, const int limited) {
-    lq4 all = q4_identity();
-    lv3 at = v3_zero();
-    for (uint32_t j = 0; j < c->bones; ++j) {
-        if (limited) c->blocked[j] = v3_select(lanes, q4_rotate(all, c->blocked[j]), c->blocked[j]);
-        all = q4_mul(all, c->turn[j]);
-        const lq4 frame = q4_settle(fresh ? all : q4_mul(all, c->frame[j]));
-        c->frame[j] = q4_select(lanes, frame, c->frame[j]);
-        at = v3_add(at, q4_rotate(c->frame[j], c->bone[j]));
-        c->at[j + 1] = at;
+/* Applies the turns of a sweep from the root to the tip, to `count` vectors together. */
+static inline void ccd_apply_turns(ccd_lanes *set, uint32_t count, const int limited) {
+    lq4 all[CCD_IN_FLIGHT];
+    lv3 at[CCD_IN_FLIGHT];
+    for (uint32_t v = 0; v < count; ++v) all[v] = q4_identity(), at[v] = v3_zero();
+    for (uint32_t j = 0; j < set->bones; ++j) {
+        for (uint32_t v = 0; v < count; ++v) {
+            ccd_lanes *c = set + v;
+            if (limited) c->blocked[j] = v3_select(c->active, q4_rotate(all[v], c->blocked[j]), c->blocked[j]);
+            all[v] = j ? q4_mul(all[v], c->turn[j]) : c->turn[j];
+            const lq4 frame = q4_settle(c->fresh ? all[v] : q4_mul(all[v], c->frame[j]));
+            c->frame[j] = q4_select(c->active, frame, c->frame[j]);
+            at[v] = v3_add(at[v], q4_rotate(c->frame[j], c->bone[j]));
+            c->at[j + 1] = at[v];
+        }
     }
 }
 
@@ -430,64 +468,92 @@ static lm ccd_follow_pole(ccd_lanes *c, lm lanes, const int limited) {
     return lanes;
 }
 
-/* Sweeps until every lane has arrived, cannot get nearer, or has used its budget; the sweeps that each used. */
-static inline li ccd_sweeps(ccd_lanes *c, lm ok, li budget, int fresh, int may_restart, lf unreachable, const int limited) {
-    const phx_ccd_setup *setup = c->setup;
-    const int plain = setup->mode == PHX_CCD_PLAIN;
+static inline void ccd_sweeps_begin(ccd_lanes *c) {
     const lf far = f_splat(3.402823466e+38f);
+    c->residual = c->best_residual = v3_length(v3_sub(c->goal, c->at[c->bones]));
+    c->before = c->before_that = far;
+    c->phase = i_select(f_lt(c->residual, f_mul(c->length, f_splat(0.025f))), i_splat(1), i_splat(0));
+    c->since = c->restarts = c->used = i_splat(0);
+    c->active = m_and(m_and(c->ok, f_lt(c->tolerance, c->residual)), i_gt(c->budget, c->used));
+    if (!c->fresh && m_any(c->active))
+        for (uint32_t j = 0; j < c->bones; ++j) c->best[j] = c->frame[j];
+}
+
+/* After a sweep: who has arrived, cannot get nearer, has used its budget, or starts again. */
+static inline void ccd_sweep_end(ccd_lanes *c, const int limited) {
+    const phx_ccd_setup *setup = c->setup;
     const li one = i_splat(1);
-    lf residual = v3_length(v3_sub(c->goal, c->at[c->bones])), best = residual;
-    lf before = far, before_that = far; /* residuals of the last two sweeps */
-    li phase = i_select(f_lt(residual, f_mul(c->length, f_splat(0.025f))), one, i_splat(0));
-    li since = i_splat(0), restarts = i_splat(0), used = i_splat(0);
-    lm active = m_and(m_and(ok, f_lt(c->tolerance, residual)), i_gt(budget, used));
-    if (!m_any(active)) return used;
-    for (uint32_t j = 0; j < c->bones; ++j) c->best[j] = c->frame[j];
-    while (m_any(active)) {
-        if (plain) {
-            ccd_plain_step(c, active, limited);
-        } else {
-            const lm distance = m_and(active, i_eq(phase, i_splat(0))), share = m_andnot(active, distance);
-            const int mixed = m_any(distance) && m_any(share);
-            if (m_any(share)) ccd_share_step(c, share, limited);
-            if (m_any(distance)) ccd_distance_step(c, distance, mixed, limited);
+    const lm swept = c->active;
+    c->used = i_select(swept, i_add(c->used, one), c->used);
+    c->since = i_add(c->since, one), c->phase = i_add(c->phase, one);
+    if (setup->root_free) c->phase = i_select(i_eq(c->phase, i_splat(3)), i_splat(0), c->phase);
+    c->before_that = c->before, c->before = c->residual;
+    c->residual = v3_length(v3_sub(c->goal, c->at[c->bones]));
+    const lm improved = m_and(swept, f_lt(c->residual, c->best_residual));
+    c->best_residual = f_select(improved, c->residual, c->best_residual);
+    c->active = m_and(m_and(swept, f_lt(c->tolerance, c->residual)), i_gt(c->budget, c->used));
+    c->active = m_andnot(c->active, f_le(c->residual, f_add(c->unreachable, c->tolerance)));
+    const int fresh = c->fresh;
+    c->fresh = 0;
+    if (fresh && m_any(m_andnot(swept, improved))) /* the pose before the first sweep was better */
+        for (uint32_t j = 0; j < c->bones; ++j) c->best[j] = q4_identity();
+    if (!m_any(c->active)) return;
+    lm renewed = m_from_bits(0);
+    if (setup->mode != PHX_CCD_PLAIN) {
+        const lm late = m_and(c->active, i_gt(c->since, i_splat(2)));
+        if (c->may_restart) {
+            renewed = m_and(late, f_lt(f_mul(c->before_that, f_splat(0.6f)), c->residual));
+            renewed = m_and(renewed, i_gt(i_splat((int32_t)setup->restarts), c->restarts));
         }
-        ccd_apply_turns(c, active, fresh, limited), fresh = 0;
-        used = i_select(active, i_add(used, one), used);
-        since = i_add(since, one), phase = i_add(phase, one);
-        if (setup->root_free) phase = i_select(i_eq(phase, i_splat(3)), i_splat(0), phase);
-        before_that = before, before = residual;
-        residual = v3_length(v3_sub(c->goal, c->at[c->bones]));
-        const lm improved = m_and(active, f_lt(residual, best));
-        best = f_select(improved, residual, best);
-        active = m_and(m_and(active, f_lt(c->tolerance, residual)), i_gt(budget, used));
-        active = m_andnot(active, f_le(residual, f_add(unreachable, c->tolerance)));
-        lm renewed = m_from_bits(0);
-        if (!plain) {
-            const lm late = m_and(active, i_gt(since, i_splat(2)));
-            if (may_restart) {
-                renewed = m_and(late, f_lt(f_mul(before_that, f_splat(0.6f)), residual));
-                renewed = m_and(renewed, i_gt(i_splat((int32_t)setup->restarts), restarts));
+        const lm stalled = m_and(m_andnot(late, renewed), f_lt(f_mul(c->before_that, f_splat(0.99f)), c->residual));
+        c->active = m_andnot(c->active, stalled);
+    }
+    const lm keep = m_and(improved, c->active);
+    if (m_any(keep))
+        for (uint32_t j = 0; j < c->bones; ++j) c->best[j] = q4_select(keep, c->frame[j], c->best[j]);
+    if (limited && m_any(renewed)) {
+        c->residual = f_select(renewed, ccd_restart(c, c->restarts, renewed), c->residual);
+        c->restarts = i_select(renewed, i_add(c->restarts, one), c->restarts);
+        c->since = i_select(renewed, i_splat(0), c->since), c->phase = i_select(renewed, one, c->phase);
+        c->before = f_select(renewed, f_splat(3.402823466e+38f), c->before);
+    }
+}
+
+/* Sweeps of `count` vectors until every lane has arrived, cannot get nearer, or has used its budget. */
+static inline void ccd_sweeps(ccd_lanes *set, uint32_t count, const int limited) {
+    const int plain = set->setup->mode == PHX_CCD_PLAIN;
+    lm first[CCD_IN_FLIGHT];
+    int together = !plain;
+    for (uint32_t v = 0; v < count; ++v) {
+        ccd_sweeps_begin(set + v);
+        first[v] = m_and(set[v].active, i_eq(set[v].phase, i_splat(0)));
+        together = together && m_any(first[v]) && !m_any(m_andnot(set[v].active, first[v]));
+    }
+    if (together) {
+        ccd_distance_step(set, count, first, 0, limited);
+        ccd_apply_turns(set, count, limited);
+        for (uint32_t v = 0; v < count; ++v) ccd_sweep_end(set + v, limited);
+    }
+    for (uint32_t v = 0; v < count; ++v) {
+        ccd_lanes *c = set + v;
+        while (m_any(c->active)) {
+            if (plain) {
+                ccd_plain_step(c, c->active, limited);
+            } else {
+                const lm distance = m_and(c->active, i_eq(c->phase, i_splat(0))), share = m_andnot(c->active, distance);
+                const int mixed = m_any(distance) && m_any(share);
+                if (m_any(share)) ccd_share_step(c, share, limited);
+                if (m_any(distance)) ccd_distance_step(c, 1, &distance, mixed, limited);
             }
-            const lm stalled = m_and(m_andnot(late, renewed), f_lt(f_mul(before_that, f_splat(0.99f)), residual));
-            active = m_andnot(active, stalled);
+            ccd_apply_turns(c, 1, limited);
+            ccd_sweep_end(c, limited);
         }
-        const lm keep = m_and(improved, active);
-        if (m_any(keep))
-            for (uint32_t j = 0; j < c->bones; ++j) c->best[j] = q4_select(keep, c->frame[j], c->best[j]);
-        if (limited && m_any(renewed)) {
-            residual = f_select(renewed, ccd_restart(c, restarts, renewed), residual);
-            restarts = i_select(renewed, i_add(restarts, one), restarts);
-            since = i_select(renewed, i_splat(0), since), phase = i_select(renewed, one, phase);
-            before = f_select(renewed, far, before);
+        const lm worse = m_and(c->ok, f_lt(c->best_residual, c->residual));
+        if (m_any(worse)) {
+            for (uint32_t j = 0; j < c->bones; ++j) c->frame[j] = q4_select(worse, c->best[j], c->frame[j]);
+            ccd_place_joints(c);
         }
     }
-    const lm worse = m_and(ok, f_lt(best, residual));
-    if (m_any(worse)) {
-        for (uint32_t j = 0; j < c->bones; ++j) c->frame[j] = q4_select(worse, c->best[j], c->frame[j]);
-        ccd_place_joints(c);
-    }
-    return used;
 }
 
 static inline lm ccd_is_rotation(lq4 a) {
@@ -526,31 +592,35 @@ static inline void ccd_take_start(ccd_lanes *c, const phx_rows3 *start, const ph
         c->frame[j] = frame;
     }
     c->hit = moved;
-    ccd_place_joints(c);
+    if (start || limited) {
+        ccd_place_joints(c);
+        return;
+    }
+    c->at[0] = v3_zero();
+    for (uint32_t j = 0; j < c->bones; ++j) c->at[j + 1] = v3_add(c->at[j], c->bone[j]);
 }
 
-/* LANES chains of a block, from rows to rows. */
-static inline void ccd_group(const phx_ccd_setup *setup, const phx_chain_blocks *blocks, size_t block, uint32_t lane, lf *rows,
-                             const int limited) {
+/* LANES chains of a block, from rows to the pose that they start from. */
+static inline void ccd_prepare(ccd_lanes *c, const phx_ccd_setup *setup, const phx_chain_blocks *blocks, size_t block, uint32_t lane,
+                               lf *rows, const int limited) {
     const lf zero = f_splat(0.0f), one = f_splat(1.0f), least_divisor = f_splat(1e-30f);
     const li none = i_splat(0);
-    const uint32_t joints = blocks->joints, from = setup->from, bones = joints - 1 - from, tip = joints - 1;
+    const uint32_t joints = blocks->joints, from = setup->from, bones = joints - 1 - from;
     phx_rows3 *position = blocks->position + block * joints;
     const phx_rows3 *start = blocks->start ? blocks->start + block * joints : NULL;
     const phx_rows4 *rotation = blocks->rotation ? blocks->rotation + block * joints : NULL;
     const lv3 root = v3_load(position + from, lane), target = v3_load(blocks->target + block, lane);
     const lf weight = blocks->weight ? f_load(blocks->weight[block].v + lane) : one;
     const lq4 parent = blocks->parent_rotation ? q4_load(blocks->parent_rotation + block, lane) : q4_identity();
-    ccd_lanes c;
-    c.setup = setup, c.bones = bones;
-    c.bone = (lv3 *)rows, rows += 3 * bones;
-    c.at = (lv3 *)rows, rows += 3 * (bones + 1);
-    c.frame = (lq4 *)rows, rows += 4 * bones;
-    c.best = (lq4 *)rows, rows += 4 * bones;
-    c.turn = (lq4 *)rows, rows += 4 * bones;
-    c.share = rows, rows += bones;
-    c.blocked = (lv3 *)rows, rows += 3 * bones;
-    c.animated = (lv3 *)rows;
+    c->setup = setup, c->bones = bones;
+    c->bone = (lv3 *)rows, rows += 3 * bones;
+    c->at = (lv3 *)rows, rows += 3 * (bones + 1);
+    c->frame = (lq4 *)rows, rows += 4 * bones;
+    c->best = (lq4 *)rows, rows += 4 * bones;
+    c->turn = (lq4 *)rows, rows += 4 * bones;
+    c->share = rows, rows += bones;
+    c->blocked = (lv3 *)rows, rows += 3 * bones;
+    c->animated = (lv3 *)rows;
 
     /* what the chain is made of, and whether it is sound */
     lm ok = f_eq(weight, weight);
@@ -566,7 +636,7 @@ static inline void ccd_group(const phx_ccd_setup *setup, const phx_chain_blocks 
         bone = v3_scale(bone, f_div(wanted, f_max(length, least_divisor)));
         length = wanted;
         if (m_any(nothing)) bone = v3_select(nothing, v3_zero(), bone), length = f_select(nothing, zero, length);
-        c.bone[j] = bone, c.share[j] = length;
+        c->bone[j] = bone, c->share[j] = length;
         total = f_add(total, length);
         longest = f_max(length, longest);
     }
@@ -582,16 +652,15 @@ static inline void ccd_group(const phx_ccd_setup *setup, const phx_chain_blocks 
         for (uint32_t j = from ? from - 1 : 0; j < joints; ++j) ok = m_and(ok, ccd_is_rotation(q4_load(rotation + j, lane)));
         if (from == 0) ok = m_and(ok, ccd_is_rotation(parent));
     }
-    const lf given_total = total;
-    const int all_ok = m_all(ok);
-    if (!all_ok) total = f_select(ok, total, one);
+    c->given_total = total;
+    if (!m_all(ok)) total = f_select(ok, total, one);
 
     /* into units of a power of two near the chain's length; then reach, stretch, shares */
     const lf metre = i_as_f(i_and(i_bits_of(total), i_splat(0x7F800000))), unit = f_div(one, metre);
     const lf full = f_mul(total, unit), distance = f_mul(target_distance, unit);
-    c.aim = v3_scale(delta, f_div(one, f_max(target_distance, least_divisor)));
+    c->aim = v3_scale(delta, f_div(one, f_max(target_distance, least_divisor)));
     lf goal_distance = distance, stretch = one;
-    c.goal = v3_scale(delta, unit);
+    c->goal = v3_scale(delta, unit);
     li flags = none;
     if (setup->chain.soft) {
         const lf begin = f_mul(full, f_splat(setup->chain.soft_start)), room = f_sub(full, begin);
@@ -607,83 +676,96 @@ static inline void ccd_group(const phx_ccd_setup *setup, const phx_chain_blocks 
         goal_distance = f_mul(reach, stretch);
         flags = i_select(f_lt(one, stretch), i_or(flags, i_splat(PHX_FLAG_STRETCHED)), flags);
     }
-    if (setup->chain.soft || setup->chain.stretch) c.goal = v3_scale(c.aim, goal_distance);
-    c.goal_distance = goal_distance;
-    c.length = f_mul(full, stretch);
-    c.tolerance = f_mul(full, f_splat(setup->chain.tolerance));
+    if (setup->chain.soft || setup->chain.stretch) c->goal = v3_scale(c->aim, goal_distance);
+    c->goal_distance = goal_distance;
+    c->length = f_mul(full, stretch);
+    c->tolerance = f_mul(full, f_splat(setup->chain.tolerance));
     const lf scale = f_mul(unit, stretch), least = f_mul(total, f_splat(1e-7f));
     lf before = zero, sum = zero;
     lm no_length = m_from_bits(0);
     for (uint32_t j = 0; j < bones; ++j) {
-        const lf length = c.share[j], reached = f_mul(before, unit);
+        const lf length = c->share[j], reached = f_mul(before, unit);
         const lf lever = f_mul(reached, f_sub(full, reached));
         const lf part = j ? f_mul(f_mul(lever, lever), f_splat(setup->weight[from + j])) : zero;
         sum = f_add(sum, part);
-        c.share[j] = f_div(part, f_max(sum, least_divisor));
+        c->share[j] = f_div(part, f_max(sum, least_divisor));
         before = f_add(before, length);
-        c.bone[j] = v3_scale(c.bone[j], scale);
+        c->bone[j] = v3_scale(c->bone[j], scale);
         no_length = m_or(no_length, f_le(length, least));
     }
     flags = i_select(no_length, i_or(flags, i_splat(PHX_FLAG_ZERO_LENGTH)), flags);
-    c.parent = parent;
-    if (limited) c.parent = q4_normalize(from ? q4_load(rotation + from - 1, lane) : parent);
-    c.pole = blocks->pole ? v3_load(blocks->pole + block, lane) : v3_zero();
-    c.previous = blocks->bend ? v3_load(blocks->bend + block, lane) : v3_zero();
-    c.rest_bend = blocks->rest_bend ? v3_load(blocks->rest_bend + block, lane) : v3_zero();
+    c->parent = parent;
+    if (limited) c->parent = q4_normalize(from ? q4_load(rotation + from - 1, lane) : parent);
+    c->pole = blocks->pole ? v3_load(blocks->pole + block, lane) : v3_zero();
+    c->previous = blocks->bend ? v3_load(blocks->bend + block, lane) : v3_zero();
+    c->rest_bend = blocks->rest_bend ? v3_load(blocks->rest_bend + block, lane) : v3_zero();
 
-    /* solve */
-    ccd_take_start(&c, start ? start + from : NULL, limited ? rotation + from : NULL, lane, limited);
-    lm turned = m_from_bits(0);
-    if (!setup->root_free && blocks->pole) turned = ccd_follow_pole(&c, ok, limited);
-    const lf nearest = f_sub(f_mul(f_mul(f_add(longest, longest), unit), stretch), c.length);
-    const lf unreachable = f_max(f_max(f_sub(goal_distance, c.length), f_sub(nearest, goal_distance)), zero);
+    c->root = root, c->target = target, c->delta = delta, c->weight = weight;
+    c->metre = metre, c->unit = unit, c->full = full, c->distance = distance, c->stretch = stretch, c->longest = longest;
+    c->flags = flags, c->ok = ok, c->turned = m_from_bits(0);
+    const lf nearest = f_sub(f_mul(f_mul(f_add(longest, longest), unit), stretch), c->length);
+    c->unreachable = f_max(f_max(f_sub(goal_distance, c->length), f_sub(nearest, goal_distance)), zero);
     const li most = i_splat((int32_t)setup->chain.max_iterations);
-    li budget = most;
+    c->budget = most;
     if (blocks->budget) {
-        budget = i_load(blocks->budget[block].v + lane);
-        budget = i_select(m_or(i_gt(none, budget), i_gt(budget, most)), most, budget);
+        const li given = i_load(blocks->budget[block].v + lane);
+        c->budget = i_select(m_or(i_gt(none, given), i_gt(given, most)), most, given);
     }
-    const int fresh = !limited && !start && (setup->root_free || !blocks->pole);
-    const int may_restart = limited && !start && setup->mode == PHX_CCD_SHARE;
-    const li used = ccd_sweeps(&c, ok, budget, fresh, may_restart, unreachable, limited);
-    if (setup->root_free && blocks->pole) turned = ccd_follow_pole(&c, ok, limited);
-    if (limited) flags = i_select(c.hit, i_or(flags, i_splat(PHX_FLAG_LIMIT)), flags);
+    c->fresh = !limited && !start && (setup->root_free || !blocks->pole);
+    c->may_restart = limited && !start && setup->mode == PHX_CCD_SHARE;
+    ccd_take_start(c, start ? start + from : NULL, limited ? rotation + from : NULL, lane, limited);
+    if (!setup->root_free && blocks->pole) c->turned = ccd_follow_pole(c, ok, limited);
+}
+
+/* From the solved pose to rows. */
+static inline void ccd_finish(ccd_lanes *c, const phx_chain_blocks *blocks, size_t block, uint32_t lane, const int limited) {
+    const phx_ccd_setup *setup = c->setup;
+    const lf zero = f_splat(0.0f), one = f_splat(1.0f);
+    const li none = i_splat(0);
+    const uint32_t joints = blocks->joints, from = setup->from, bones = c->bones, tip = joints - 1;
+    phx_rows3 *position = blocks->position + block * joints;
+    const phx_rows4 *rotation = blocks->rotation ? blocks->rotation + block * joints : NULL;
+    const lm ok = c->ok;
+    const lf stretch = c->stretch;
+    if (setup->root_free && blocks->pole) c->turned = ccd_follow_pole(c, ok, limited);
+    li flags = c->flags;
+    if (limited) flags = i_select(c->hit, i_or(flags, i_splat(PHX_FLAG_LIMIT)), flags);
 
     /* bend direction, and whether the pole was of use */
     if (blocks->bend || blocks->pole) {
-        const lv3 chord = c.at[bones];
+        const lv3 chord = c->at[bones];
         const lf chord_length = v3_length(chord);
         const lf tiny = f_splat(1e-6f);
-        const lv3 axis = v3_select(f_le(chord_length, tiny), c.aim, v3_scale(chord, f_div(one, f_max(chord_length, tiny))));
+        const lv3 axis = v3_select(f_le(chord_length, tiny), c->aim, v3_scale(chord, f_div(one, f_max(chord_length, tiny))));
         const lf tolerance_squared = f_splat(setup->chain.direction_tolerance_squared);
         lv3 bend = v3_reject(spare_direction(axis), axis), unused;
-        const lv3 hints[4] = {ccd_pose_bend(&c), c.pole, c.previous, c.rest_bend};
+        const lv3 hints[4] = {ccd_pose_bend(c), c->pole, c->previous, c->rest_bend};
         lm open = m_not(m_from_bits(0));
         for (int k = 0; k < 4; ++k) open = m_andnot(open, take_hint(open, hints[k], axis, tolerance_squared, &bend));
-        if (blocks->bend) v3_store(blocks->bend + block, lane, v3_select(ok, unit_bend(bend, axis), c.previous));
+        if (blocks->bend) v3_store(blocks->bend + block, lane, v3_select(ok, unit_bend(bend, axis), c->previous));
         unused = bend;
-        const lm usable = take_hint(ok, c.pole, axis, tolerance_squared, &unused);
-        const lm given = m_not(f_eq(v3_dot(c.pole, c.pole), zero));
+        const lm usable = take_hint(ok, c->pole, axis, tolerance_squared, &unused);
+        const lm given = m_not(f_eq(v3_dot(c->pole, c->pole), zero));
         flags = i_select(m_andnot(given, usable), i_or(flags, i_splat(PHX_FLAG_HINT_UNUSABLE)), flags);
     }
 
     /* corrections, the tip's own among them */
-    const lm partial = f_lt(weight, one), any_weight = f_lt(zero, weight);
-    lm moved = m_or(m_not(i_eq(used, none)), turned);
-    if (limited) moved = m_or(moved, c.hit);
+    const lm partial = f_lt(c->weight, one), any_weight = f_lt(zero, c->weight);
+    lm moved = m_or(m_not(i_eq(c->used, none)), c->turned);
+    if (limited) moved = m_or(moved, c->hit);
     if (setup->chain.stretch) moved = m_or(moved, f_lt(one, stretch));
-    if (start || blocks->length) moved = m_not(m_from_bits(0));
+    if (blocks->start || blocks->length) moved = m_not(m_from_bits(0));
     moved = m_and(m_and(moved, any_weight), ok);
     lm tip_turns = m_from_bits(0);
-    const lq4 above = c.frame[bones - 1];
+    const lq4 above = c->frame[bones - 1];
     if (limited) { /* one turn from the animated bone: twice turned ones would shrink over many frames */
         for (uint32_t j = 0; j < bones; ++j) {
-            c.frame[j] = q4_normalize(q4_mul(c.frame[j], q4_conjugate(q4_normalize(q4_load(rotation + from + j, lane)))));
-            c.bone[j] = c.animated[j];
+            c->frame[j] = q4_normalize(q4_mul(c->frame[j], q4_conjugate(q4_normalize(q4_load(rotation + from + j, lane)))));
+            c->bone[j] = c->animated[j];
         }
-        ccd_place_joints(&c);
+        ccd_place_joints(c);
     }
-    lq4 tip_correction = c.frame[bones - 1];
+    lq4 tip_correction = c->frame[bones - 1];
     if (blocks->correction || limited) {
         if (blocks->target_rotation) {
             const lq4 wanted = q4_load(blocks->target_rotation + block, lane);
@@ -706,68 +788,80 @@ static inline void ccd_group(const phx_ccd_setup *setup, const phx_chain_blocks 
     /* weight, in rotation space */
     lf grown = stretch;
     if (m_any(partial)) {
-        const lf share = f_max(weight, zero);
+        const lf share = f_max(c->weight, zero);
         grown = f_select(partial, f_add(one, f_mul(f_sub(stretch, one), share)), stretch);
         const lf ratio = f_div(f_add(one, f_mul(f_sub(stretch, one), share)), stretch);
         for (uint32_t j = 0; j < bones; ++j) {
-            c.frame[j] = q4_select(partial, q4_fraction(c.frame[j], share), c.frame[j]);
-            c.bone[j] = v3_select(partial, v3_scale(c.bone[j], ratio), c.bone[j]);
+            c->frame[j] = q4_select(partial, q4_fraction(c->frame[j], share), c->frame[j]);
+            c->bone[j] = v3_select(partial, v3_scale(c->bone[j], ratio), c->bone[j]);
         }
         tip_correction = q4_select(partial, q4_fraction(tip_correction, share), tip_correction);
-        ccd_place_joints(&c);
+        ccd_place_joints(c);
     }
     phx_rows3 *placed = blocks->solved ? blocks->solved + block * joints : position;
     for (uint32_t j = 0; blocks->solved && j <= from; ++j) v3_store(placed + j, lane, v3_load(position + j, lane));
     for (uint32_t j = 0; j < bones; ++j) {
-        const lv3 solved = v3_add(root, v3_scale(c.at[j + 1], metre));
+        const lv3 solved = v3_add(c->root, v3_scale(c->at[j + 1], c->metre));
         v3_store(placed + from + j + 1, lane, v3_select(moved, solved, v3_load(position + from + j + 1, lane)));
     }
     if (blocks->correction) {
         phx_rows4 *out = blocks->correction + block * joints;
         for (uint32_t j = 0; j < from; ++j) q4_store(out + j, lane, q4_identity());
-        for (uint32_t j = 0; j < bones; ++j) q4_store(out + from + j, lane, q4_select(moved, c.frame[j], q4_identity()));
+        for (uint32_t j = 0; j < bones; ++j) q4_store(out + from + j, lane, q4_select(moved, c->frame[j], q4_identity()));
         q4_store(out + tip, lane, q4_select(m_and(m_or(moved, tip_turns), ok), tip_correction, q4_identity()));
     }
 
     /* honesty: the residual as returned, and what stood in the way */
-    const lf residual = v3_length(v3_sub(v3_scale(delta, unit), c.at[bones]));
-    const lm reached = f_le(residual, c.tolerance);
-    const lf epsilon = f_mul(full, f_splat(0x1p-22f));
-    const lm far = f_lt(f_sub(full, epsilon), distance);
-    const lm close = f_lt(distance, f_sub(f_sub(f_mul(f_add(longest, longest), unit), full), epsilon));
+    const lf residual = v3_length(v3_sub(v3_scale(c->delta, c->unit), c->at[bones]));
+    const lm reached = f_le(residual, c->tolerance);
+    const lf epsilon = f_mul(c->full, f_splat(0x1p-22f));
+    const lm far = f_lt(f_sub(c->full, epsilon), c->distance);
+    const lm close = f_lt(c->distance, f_sub(f_sub(f_mul(f_add(c->longest, c->longest), c->unit), c->full), epsilon));
     li blame = i_select(partial, none, i_splat(PHX_FLAG_STALLED));
     blame = i_select(far, i_splat(PHX_FLAG_OUT_OF_REACH), i_select(close, i_splat(PHX_FLAG_TOO_CLOSE), blame));
     flags = i_or(flags, i_select(reached, i_splat(PHX_FLAG_REACHED), blame));
-    lf metres = f_mul(residual, metre);
-    if (!all_ok) { /* bad input: as animated */
-        const lv3 miss = v3_sub(target, v3_load(position + tip, lane));
+    lf metres = f_mul(residual, c->metre);
+    if (!m_all(ok)) { /* bad input: as animated */
+        const lv3 miss = v3_sub(c->target, v3_load(position + tip, lane));
         metres = f_select(ok, metres, f_min(v3_length(miss), f_splat(3.402823466e+38f)));
         const li bad = i_splat(PHX_FLAG_BAD_INPUT), no_chain = i_splat(PHX_FLAG_BAD_INPUT | PHX_FLAG_ZERO_LENGTH);
-        flags = i_select(ok, flags, i_select(f_le(given_total, f_splat(1e-9f)), no_chain, bad));
+        flags = i_select(ok, flags, i_select(f_le(c->given_total, f_splat(1e-9f)), no_chain, bad));
         grown = f_select(ok, grown, one);
     }
     if (blocks->stretch) f_store(blocks->stretch[block].v + lane, grown);
     if (blocks->residual) f_store(blocks->residual[block].v + lane, metres);
-    if (blocks->iterations) i_store(blocks->iterations[block].v + lane, i_select(ok, used, none));
+    if (blocks->iterations) i_store(blocks->iterations[block].v + lane, i_select(ok, c->used, none));
     if (blocks->flags) i_store(blocks->flags[block].v + lane, flags);
 }
 
-/* The first `chains` chains of the blocks. Short chains get a frame of the stack that stays in the first cache. */
-static void ccd_blocks_of(const phx_ccd_setup *setup, const phx_chain_blocks *blocks, size_t chains, lf *rows) {
-    for (size_t k = 0; k < chains; k += LANES) {
-        const size_t block = k / PHX_BLOCK_LANES;
-        const uint32_t lane = (uint32_t)(k % PHX_BLOCK_LANES);
-        if (setup->chain.limited) ccd_group(setup, blocks, block, lane, rows, 1);
-        else ccd_group(setup, blocks, block, lane, rows, 0);
+/* The first `chains` chains of the blocks, `in_flight` vectors at a time. */
+static inline void ccd_run(const phx_ccd_setup *setup, const phx_chain_blocks *blocks, size_t chains, lf *rows, uint32_t in_flight,
+                           const int limited) {
+    const size_t stride = CCD_ROWS_A_BONE * (blocks->joints - 1u) + 3u;
+    for (size_t k = 0; k < chains; k += in_flight * LANES) {
+        ccd_lanes set[CCD_IN_FLIGHT];
+        uint32_t count = 0;
+        for (size_t i = k; count < in_flight && i < chains; ++count, i += LANES)
+            ccd_prepare(set + count, setup, blocks, i / PHX_BLOCK_LANES, (uint32_t)(i % PHX_BLOCK_LANES), rows + count * stride, limited);
+        if (count == CCD_IN_FLIGHT) ccd_sweeps(set, CCD_IN_FLIGHT, limited);
+        else for (uint32_t v = 0; v < count; ++v) ccd_sweeps(set + v, 1, limited);
+        for (uint32_t v = 0; v < count; ++v) {
+            const size_t i = k + v * LANES;
+            ccd_finish(set + v, blocks, i / PHX_BLOCK_LANES, (uint32_t)(i % PHX_BLOCK_LANES), limited);
+        }
     }
 }
+
+/* Two frames of the stack, so that short chains ask for little; long ones do not need company to keep the processor busy. */
 static void ccd_short_chains(const phx_ccd_setup *setup, const phx_chain_blocks *blocks, size_t chains) {
-    lf rows[CCD_ROWS_A_BONE * CCD_SHORT + 3];
-    ccd_blocks_of(setup, blocks, chains, rows);
+    lf rows[CCD_IN_FLIGHT * (CCD_ROWS_A_BONE * CCD_SHORT + 3)];
+    if (setup->chain.limited) ccd_run(setup, blocks, chains, rows, CCD_IN_FLIGHT, 1);
+    else ccd_run(setup, blocks, chains, rows, CCD_IN_FLIGHT, 0);
 }
 static void ccd_long_chains(const phx_ccd_setup *setup, const phx_chain_blocks *blocks, size_t chains) {
     lf rows[CCD_ROWS_A_BONE * PHX_CHAIN_MAX_BONES + 3];
-    ccd_blocks_of(setup, blocks, chains, rows);
+    if (setup->chain.limited) ccd_run(setup, blocks, chains, rows, 1, 1);
+    else ccd_run(setup, blocks, chains, rows, 1, 0);
 }
 static void ccd_chains(const void *setup, const phx_chain_blocks *blocks, size_t chains) {
     if (blocks->joints - 1 <= CCD_SHORT) ccd_short_chains(setup, blocks, chains);

@@ -300,7 +300,7 @@ static void apply_turns(ccd_chain *c, int fresh) {
     phx_vec3 at = zero;
     for (uint32_t j = 0; j < c->bones; ++j) {
         if (c->limited) c->blocked[j] = rotate3(all, c->blocked[j]);
-        all = mul4(all, c->turn[j]);
+        all = j ? mul4(all, c->turn[j]) : c->turn[0];
         c->frame[j] = settle4(fresh ? all : mul4(all, c->frame[j]));
         at = add3(at, rotate3(c->frame[j], c->bone[j]));
         c->at[j + 1] = at;
@@ -477,7 +477,12 @@ static void take_start(ccd_chain *c, const phx_reference_chain *in) {
         c->blocked[j] = zero;
     }
     c->hit = moved;
-    place_joints(c);
+    if (in->has_start || c->limited) {
+        place_joints(c);
+        return;
+    }
+    c->at[0] = zero;
+    for (uint32_t j = 0; j < c->bones; ++j) c->at[j + 1] = add3(c->at[j], c->bone[j]);
 }
 
 static void leave_as_animated(phx_reference_chain *chain, uint32_t flags) {
