@@ -44,13 +44,15 @@ typedef struct phx_leg {
 PHX_API phx_status phx_leg_measure(phx_leg *leg, const phx_vec3 *positions, const phx_quat *rotations, phx_vec3 up, float ground_height,
                                    const phx_vec3 *forward, phx_report *report);
 
-/* How feet behave. Metres, seconds, radians. phx_crowd_params_default() documents the defaults. */
+/* How feet behave. Metres, seconds, radians, whatever the rig's unit; the defaults are for a leg of 0.9 m. Distances and heights lie
+ * in [0, 1000] (steps, swing_height and release_distance above 0), times and speeds in [0, 1e6]. phx_crowd_create rejects
+ * others, and names the field. */
 typedef struct phx_crowd_params {
     float step_up;            /* ground up to this far above the root's level is stood on; default 0.6 */
     float step_down;          /* and down to this far below; default 0.6 */
-    float max_slope;          /* steeper ground is refused; default 60 degrees */
-    float max_foot_pitch;     /* the foot turns at most this far from its animated attitude, toes up or down; default 45 degrees */
-    float max_foot_roll;      /* and sideways; default 30 degrees */
+    float max_slope;          /* steeper ground is refused; [0.01, 1.55], default 60 degrees */
+    float max_foot_pitch;     /* a foot turns at most this far from its animated attitude, toes up or down; [0, 1], default 45 degrees */
+    float max_foot_roll;      /* and sideways; [0, 0.55], default 30 degrees */
     float max_pelvis_drop;    /* default 0.5 */
     float max_pelvis_rise;    /* default 0.1 */
     float pelvis_speed;       /* the pelvis correction moves at most this fast, metres a second; default 1.5 */
@@ -59,11 +61,11 @@ typedef struct phx_crowd_params {
     float tilt_half_life;     /* likewise the foot's attitude; default 0.05 s */
     float weight_half_life;   /* a foot that loses its ground lets go, and takes hold again, with this half-life; default 0.1 s */
     float hold_seconds;       /* a foot whose rays miss keeps its last plane for this long; default 0.1 s */
-    float contact_height;     /* a sole lower than this over flat ground is in contact; default 0.02 */
-    float plant_height;       /* a foot in contact is drawn onto the ground from at most this far, mending the clip's own error; default 0.04 */
-    float swing_height;       /* a sole higher than this is in swing: it does not follow the ground's tilt; default 0.12 */
+    float contact_height;     /* a sole lower than this over flat ground follows the ground's tilt; default 0.02 */
+    float plant_height;       /* a foot in contact is drawn onto the ground from at most this far: the clip's own error; default 0.04 */
+    float swing_height;       /* a sole higher than this does not, and its support is 0; above contact_height, default 0.12 */
     float max_extension;      /* share of the leg's length that counts as reach; [0.5, 1], default 0.9995 */
-    float soft_start;         /* soft reach of the legs begins at this share; 1 = off, the default */
+    float soft_start;         /* soft reach of the legs begins at this share; [0.5, 1], 1 = off, the default */
     int pelvis_spring;        /* 1 = the pelvis follows by a critically damped spring of the same half-life; default 0 */
     int pelvis_firm;          /* 1 = the pelvis sinks without delay where a standing leg would not reach, at pelvis_speed at most, and
                                  only rises by its filter; 0 = it is filtered both ways; default 1 */
@@ -74,16 +76,17 @@ typedef struct phx_crowd_params {
     /* lock: the ball of a standing foot stays where it is on its body, until the foot lifts or the animation has moved away */
     int lock;                 /* 1 = on, the default */
     float release_distance;   /* metres, default 0.2 */
-    float release_twist;      /* radians, default 0.6 */
+    float release_twist;      /* radians; [0.01, 1.5], default 0.6 */
     float release_half_life;  /* what is left of the lock dies away with this half-life; default 0.05 s */
     float ray_reuse;          /* no ray is asked for while a sole is this near, in level metres, to the last point hit; default 0 = always
                                  ask. Ignored in frames with bodies. Such rays have tfar -1. */
-    float max_toe_bend;       /* the ball joint turns at most this far to lie on the ground, radians; default 0.6, 0 = off */
+    float max_toe_bend;       /* the ball joint turns at most this far to lie on the ground, radians; [0, 1.5], default 0.6, 0 = off */
 } phx_crowd_params;
 
 /* For a leg of 0.9 m. */
 PHX_API phx_crowd_params phx_crowd_params_default(void);
-/* The defaults with every height, step and pelvis distance in proportion to a leg of this length, metres; 0.9 for nonsense. */
+/* The defaults with every height, step, pelvis distance and release_distance in proportion to a leg of this length, metres; 0.9 where
+ * leg_length is not between 1 mm and 1 km. Speeds, times and angles stay. */
 PHX_API phx_crowd_params phx_crowd_params_for_leg(float leg_length);
 
 typedef struct phx_allocator {
@@ -102,7 +105,7 @@ typedef struct phx_crowd_def {
     phx_vec3 up;                   /* unit; default (0, 1, 0) */
     float unit;                    /* metres in one unit of skeleton, roots and hits; default 1 */
     int scaled;                    /* 1 = joints have scales other than 1 */
-    int bodies;                    /* 1 = frames may give bodies that move */
+    int bodies;                    /* 1 = every frame gives bodies, and a hit's geomID says which; 0 = all ground stands still */
     int replay;                    /* 1 = characters may be at PHX_LOD_REPLAY or PHX_LOD_PELVIS */
     uint32_t workspaces;           /* 0 = one a tile (default). N = worker w of N uses workspace w (frame.worker) */
     phx_crowd_params params;
@@ -156,14 +159,15 @@ typedef struct phx_crowd_frame {
     phx_view flags;         /* uint32_t: phx_character_flag bits; default 0 */
     phx_view support;       /* leg_count floats a character: 1 the foot stands and locks, less it comes or goes, 0 it swings; default
                                found from height and speed */
-    const phx_body *bodies; /* body_count transforms of this frame; NULL: every geomID is ground that never moves */
+    const phx_body *bodies; /* body_count transforms of this frame, where the definition says bodies = 1; else NULL: every geomID is ground
+                               that never moves */
     uint32_t body_count;    /* a hit on a geomID at or beyond it is refused */
     uint32_t worker;        /* which workspace, where def.workspaces is not 0 */
 } phx_crowd_frame;
 
 /* Sixteen rays and their hits, with the fields, order and size of Embree 3's and 4's RTCRayHit16, so that a block can be passed
  * to rtcIntersect16 as it is. The caller fills tfar (distance), Ng (any length, pointing out of the ground) and geomID (the
- * body, PHX_NO_HIT = nothing); it may change nothing else. */
+ * body, PHX_NO_HIT = nothing); u, v, primID and instID are its to write as well, and nothing else is. */
 typedef struct phx_ray_block {
     PHX_ALIGN_64 float org_x[PHX_BLOCK_LANES];
     float org_y[PHX_BLOCK_LANES], org_z[PHX_BLOCK_LANES], tnear[PHX_BLOCK_LANES];

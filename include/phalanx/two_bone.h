@@ -22,9 +22,9 @@ PHX_EXTERN_C_BEGIN
 
 typedef struct phx_two_bone_params {
     phx_twist twist;           /* PHX_TWIST_PLANE by default */
-    float tolerance;           /* REACHED within this share of the chain's length; > 0, default 1e-4 */
-    float direction_tolerance; /* hints closer to the limb than this are unusable, as a sine; in (0, 1), default 1e-4 */
-    float soft_start;          /* share of full length where the reach begins to ease in; (0, 1], 1 = off (default) */
+    float tolerance;           /* REACHED within this share of the chain's length; [1e-30, 1], default 1e-4 */
+    float direction_tolerance; /* hints closer to the limb than this are unusable, as a sine; [1e-6, 0.5], default 1e-4 */
+    float soft_start;          /* share of full length where the reach begins to ease in; [1e-3, 1], 1 = off (default) */
     float max_stretch;         /* both bones may grow up to this factor; [1, 16], 1 = off (default) */
     float min_bend, max_bend;  /* knee angle between thigh and shin, radians: 0 straight, pi folded; default 0 and pi */
     float max_bend_turn;       /* the bend plane turns at most this far from the previous bend, radians; [0, pi], pi = off (default) */

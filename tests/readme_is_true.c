@@ -1,0 +1,94 @@
+/* The README's C code is the examples' code, the examples run, and what the README says they print is what they print. */
+#define _POSIX_C_SOURCE 200809L /* popen */
+#include "support.h"
+
+static const char *const examples[] = {"first", "chain", "crowd"};
+enum { EXAMPLES = sizeof examples / sizeof *examples };
+
+static char *text_of(FILE *file) {
+    enum { MOST = 1 << 20 };
+    char *text = malloc(MOST);
+    assert_non_null(text);
+    const size_t size = fread(text, 1, MOST - 1, file);
+    assert_true(size < MOST - 1);
+    text[size] = 0;
+    return text;
+}
+
+static char *text_at(const char *path) {
+    char full[4096];
+    snprintf(full, sizeof full, "%s/%s", PHALANX_SOURCE_DIR, path);
+    FILE *file = fopen(full, "rb");
+    if (!file) fail_msg("%s cannot be read", full);
+    char *text = text_of(file);
+    fclose(file);
+    return text;
+}
+
+/* Takes the indentation out of every line, so that a piece of a function may be quoted from the margin on. */
+static void strip(char *text) {
+    char *to = text;
+    int start = 1;
+    for (const char *from = text; *from; ++from) {
+        if (start && (*from == ' ' || *from == '\t')) continue;
+        start = *from == '\n';
+        *to++ = *from;
+    }
+    *to = 0;
+}
+
+static void every_piece_of_c_is_a_piece_of_an_example(void **state) {
+    (void)state;
+    char *readme = text_at("README.md"), *sources[EXAMPLES];
+    for (int e = 0; e < EXAMPLES; ++e) {
+        char path[64];
+        snprintf(path, sizeof path, "examples/%s.c", examples[e]);
+        sources[e] = text_at(path);
+        strip(sources[e]);
+    }
+    int pieces = 0;
+    for (char *piece = readme; (piece = strstr(piece, "\n```c\n")) != NULL; ++pieces) {
+        piece += strlen("\n```c\n");
+        char *end = strstr(piece, "\n```");
+        assert_non_null(end);
+        const size_t length = (size_t)(end + 1 - piece);
+        char *quoted = malloc(length + 1);
+        assert_non_null(quoted);
+        memcpy(quoted, piece, length);
+        quoted[length] = 0;
+        strip(quoted);
+        int found = 0;
+        for (int e = 0; e < EXAMPLES; ++e) found |= strstr(sources[e], quoted) != NULL;
+        if (!found) fail_msg("no file of examples/ holds these lines of the README:\n%s", quoted);
+        free(quoted);
+        piece = end;
+    }
+    assert_in_range(pieces, 3, 100);
+    for (int e = 0; e < EXAMPLES; ++e) free(sources[e]);
+    free(readme);
+}
+
+static void examples_print_what_the_readme_says(void **state) {
+    (void)state;
+    char *readme = text_at("README.md");
+    for (int e = 0; e < EXAMPLES; ++e) {
+        char command[4096];
+        snprintf(command, sizeof command, "'%s/%s'", PHALANX_EXAMPLES, examples[e]);
+        FILE *pipe = popen(command, "r");
+        assert_non_null(pipe);
+        char *printed = text_of(pipe);
+        assert_int_equal(pclose(pipe), 0);
+        assert_true(strlen(printed) > 40);
+        if (!strstr(readme, printed)) fail_msg("examples/%s prints this, and the README does not:\n%s", examples[e], printed);
+        free(printed);
+    }
+    free(readme);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_piece_of_c_is_a_piece_of_an_example),
+        cmocka_unit_test(examples_print_what_the_readme_says),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
