@@ -319,13 +319,25 @@ lane_inline void two_bone_loop(const phx_two_bone_setup *setup, phx_two_bone_blo
     }
 }
 
-/* Four loops, each compiled for what it needs: the plain ones carry no option's cost. */
+/* Four loops, each compiled for what it needs: the plain ones carry no option's cost. Functions of their own, so that a debugger and
+ * tests/binary_is_clean find them by name. */
+#define TWO_BONE_LOOP(name, twist, full)                                                                                                       \
+    static lane_apart void name(const phx_two_bone_setup *setup, phx_two_bone_block *blocks, phx_two_bone_extra *extras, size_t count) {     \
+        two_bone_loop(setup, blocks, extras, count, twist, full);                                                                              \
+    }
+TWO_BONE_LOOP(two_bone_inherit, PHX_TWIST_INHERIT, 0)
+TWO_BONE_LOOP(two_bone_plane, PHX_TWIST_PLANE, 0)
+TWO_BONE_LOOP(two_bone_inherit_full, PHX_TWIST_INHERIT, 1)
+TWO_BONE_LOOP(two_bone_plane_full, PHX_TWIST_PLANE, 1)
+#undef TWO_BONE_LOOP
+
 static void two_bone_blocks(const phx_two_bone_setup *setup, phx_two_bone_block *blocks, phx_two_bone_extra *extras, size_t count) {
     const int full = extras || setup->soft || setup->stretch || setup->limits || setup->turn_limit;
-    if (full && setup->twist == PHX_TWIST_PLANE) two_bone_loop(setup, blocks, extras, count, PHX_TWIST_PLANE, 1);
-    else if (full) two_bone_loop(setup, blocks, extras, count, PHX_TWIST_INHERIT, 1);
-    else if (setup->twist == PHX_TWIST_PLANE) two_bone_loop(setup, blocks, NULL, count, PHX_TWIST_PLANE, 0);
-    else two_bone_loop(setup, blocks, NULL, count, PHX_TWIST_INHERIT, 0);
+    const int plane = setup->twist == PHX_TWIST_PLANE;
+    if (full && plane) two_bone_plane_full(setup, blocks, extras, count);
+    else if (full) two_bone_inherit_full(setup, blocks, extras, count);
+    else if (plane) two_bone_plane(setup, blocks, NULL, count);
+    else two_bone_inherit(setup, blocks, NULL, count);
 }
 
 /* LANES legs of a job, from the caller's arrays to registers and back. */

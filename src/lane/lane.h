@@ -27,12 +27,14 @@
 #if defined(__GNUC__)
 #define lane_inline static inline __attribute__((always_inline))
 #define lane_cold static __attribute__((noinline, cold, unused))
+#define lane_apart __attribute__((noinline))
 #define lane_rare(condition) __builtin_expect((condition), 0)
 #define lane_prefetch_far(address) __builtin_prefetch((address), 0, 2) /* into the second level */
 #define lane_prefetch(address) __builtin_prefetch((address), 0, 3)
 #else
 #define lane_inline static inline
 #define lane_cold static
+#define lane_apart
 #define lane_rare(condition) (condition)
 #define lane_prefetch(address) ((void)(address))
 #define lane_prefetch_far(address) ((void)(address))
