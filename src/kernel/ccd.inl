@@ -123,7 +123,7 @@ static inline lq4 ccd_allowed_turn(ccd_lanes *c, uint32_t j, lq4 turn, lm lanes,
     const lq4 lost = q4_mul(turn, q4_conjugate(got));
     const lv3 axis = {lost.x, lost.y, lost.z};
     const lf squared = v3_dot(axis, axis);
-    const lv3 unit = v3_scale(axis, f_div(f_copysign(f_splat(1.0f), lost.w), f_sqrt(squared)));
+    const lv3 unit = v3_scale(axis, f_div(f_copysign(f_splat(1.0f), lost.w), f_sqrt(f_some(squared))));
     c->blocked[j] = v3_select(m_and(changed, f_lt(f_splat(1e-12f), squared)), unit, c->blocked[j]);
     return q4_select(changed, got, turn);
 }
@@ -189,7 +189,7 @@ static inline void ccd_distance_joint(ccd_lanes *c, uint32_t j, lv3 *tip, lm lan
         const lm obtuse = f_lt(cosine, zero);
         const lf w = f_select(obtuse, f_abs(sine), f_add(one, cosine));
         const lf k = f_select(obtuse, f_copysign(f_sub(one, cosine), sine), sine);
-        const lf divisor = f_div(one, f_mul(axis_length, f_sqrt(f_add(f_mul(w, w), f_mul(k, k)))));
+        const lf divisor = f_div(one, f_some(f_mul(axis_length, f_sqrt(f_add(f_mul(w, w), f_mul(k, k))))));
         const lf scale = f_mul(k, divisor);
         turn = (lq4){f_mul(axis.x, scale), f_mul(axis.y, scale), f_mul(axis.z, scale), f_mul(w, f_mul(axis_length, divisor))};
         const lm usable = f_lt(least, m);
@@ -325,7 +325,7 @@ static inline void ccd_share_step(ccd_lanes *c, lm lanes, const int limited) {
         }
         const lf squared = v3_dot(half, half);
         const lm wide = f_lt(f_splat(0.25f), squared);
-        if (m_any(wide)) half = v3_select(wide, v3_scale(half, f_div(half_of, f_sqrt(squared))), half);
+        if (m_any(wide)) half = v3_select(wide, v3_scale(half, f_div(half_of, f_sqrt(f_max(squared, f_splat(0.25f))))), half);
         c->turn[j] = ccd_allowed_turn(c, j, q4_normalize((lq4){half.x, half.y, half.z, one}), lanes, limited);
     }
 }
@@ -453,7 +453,7 @@ static lf ccd_restart(ccd_lanes *c, li number, lm lanes) {
 static lm ccd_follow_pole(ccd_lanes *c, lm lanes, const int limited) {
     const lv3 chord = c->at[c->bones];
     const lf chord_length = v3_length(chord);
-    const lv3 axis = v3_scale(chord, f_div(f_splat(1.0f), chord_length));
+    const lv3 axis = v3_scale(chord, f_div(f_splat(1.0f), f_some(chord_length)));
     const lv3 bend = ccd_pose_bend(c), pole = v3_reject(c->pole, axis);
     const lf bend_squared = v3_dot(bend, bend), pole_squared = v3_dot(pole, pole);
     const lm given = f_lt(f_mul(v3_dot(c->pole, c->pole), f_splat(c->setup->chain.direction_tolerance_squared)), pole_squared);

@@ -139,7 +139,7 @@ static void scale_bends(const phx_chain_setup *setup, const phx_chain_blocks *bl
     if (m_any(flat_wanted)) lay_on_arc(set, vector, bones, flat_wanted, whole, axis, aimed, choose_bend(setup, blocks, block, lane, axis, whole, own));
     wanted = m_andnot(wanted, flat);
     if (!m_any(wanted)) return;
-    const lf scale = f_sqrt(f_div(f_max(f_mul(f_sub(whole, aimed), f_splat(2.0f)), zero), spent));
+    const lf scale = f_sqrt(f_div(f_max(f_mul(f_sub(whole, aimed), f_splat(2.0f)), zero), f_max(spent, least)));
     along = zero, before = none;
     lv3 at = none;
     for (uint32_t i = 0; i < bones; ++i) {
@@ -330,7 +330,7 @@ static inline fabrik_case fabrik_begin(const phx_chain_setup *setup, const phx_c
 static inline lv3 target_direction(lv3 target) {
     const lf squared = v3_dot(target, target);
     const lm none = f_le(squared, f_splat(1e-30f));
-    const lv3 unit = v3_scale(target, f_div(f_splat(1.0f), f_sqrt(squared)));
+    const lv3 unit = v3_scale(target, f_div(f_splat(1.0f), f_sqrt(f_some(squared))));
     return v3_select(none, v3_splat(1.0f, 0.0f, 0.0f), unit);
 }
 
@@ -358,9 +358,9 @@ static inline void end_of_round(const phx_chain_setup *setup, fabrik_set *set, u
     const lm active = set->active[v];
     const lv3 before = state3(set, ERROR_X, v), error = v3_sub(tip, state3(set, TARGET_X, v));
     const lf squared = v3_dot(error, error), whole = f_load(set->state[WHOLE] + v * LANES);
-    const lf ratio = f_div(v3_dot(error, before), v3_dot(before, before));
+    const lf ratio = f_div(v3_dot(error, before), f_some(v3_dot(before, before)));
     const lf gap = f_sub(one, ratio);
-    const lf alpha = f_min(f_max(f_div(f_add(ratio, f_load(set->state[ALPHA] + v * LANES)), gap), zero), most);
+    const lf alpha = f_min(f_max(f_div(f_add(ratio, f_load(set->state[ALPHA] + v * LANES)), f_max(gap, f_splat(1e-3f))), zero), most);
     f_store(set->state[ALPHA] + v * LANES, f_select(f_le(gap, f_splat(1e-3f)), most, alpha));
     set_state3(set, ERROR_X, v, v3_select(active, error, before));
     li counts = i_load(set->state[COUNTS] + v * LANES);
@@ -409,7 +409,7 @@ static inline uint32_t fabrik_round(const phx_chain_setup *setup, fabrik_set *se
                 d = lost_direction(lost, d, v3_sub(q[v], before), f_load(tiny + v * LANES), state3(set, TARGET_X, v), -1.0f);
                 squared = v3_dot(d, d);
             }
-            const lv3 next = v3_add(q[v], v3_scale(d, f_div(f_load(length), f_sqrt(squared))));
+            const lv3 next = v3_add(q[v], v3_scale(d, f_div(f_load(length), f_sqrt(f_some(squared)))));
             q[v] = v3_select(set->active[v], next, old);
             f_store(row, q[v].x), f_store(row + stride, q[v].y), f_store(row + 2 * stride, q[v].z);
         }
@@ -430,7 +430,7 @@ static inline uint32_t fabrik_round(const phx_chain_setup *setup, fabrik_set *se
                 d = lost_direction(lost, d, v3_sub(q[v], before), f_load(tiny + v * LANES), state3(set, TARGET_X, v), 1.0f);
                 squared = v3_dot(d, d);
             }
-            const lv3 next = v3_add(q[v], v3_scale(d, f_div(f_load(row + 3 * stride), f_sqrt(squared))));
+            const lv3 next = v3_add(q[v], v3_scale(d, f_div(f_load(row + 3 * stride), f_sqrt(f_some(squared)))));
             q[v] = v3_select(set->active[v], next, old);
             f_store(row, q[v].x), f_store(row + stride, q[v].y), f_store(row + 2 * stride, q[v].z);
         }
@@ -478,7 +478,7 @@ static inline void fabrik_end(const phx_chain_setup *setup, const phx_chain_bloc
 static inline lm bend_of(const lv3 *at, uint32_t bones, lf whole, lv3 fallback_axis, lv3 *axis, lv3 *bend) {
     const lv3 tip = at[bones - 1];
     const lf squared = v3_dot(tip, tip), noise = f_mul(whole, f_splat(1e-5f)), noise_squared = f_mul(noise, noise);
-    *axis = v3_select(f_lt(noise_squared, squared), v3_scale(tip, f_div(f_splat(1.0f), f_sqrt(squared))), fallback_axis);
+    *axis = v3_select(f_lt(noise_squared, squared), v3_scale(tip, f_div(f_splat(1.0f), f_sqrt(f_some(squared)))), fallback_axis);
     lv3 sum = v3_splat(0.0f, 0.0f, 0.0f);
     for (uint32_t i = 0; i + 1 < bones; ++i) sum = v3_add(sum, v3_reject(at[i], *axis));
     *bend = sum;

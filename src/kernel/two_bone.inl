@@ -51,7 +51,7 @@ lane_cold lv3 fallback_hint(lm wanted, lv3 chosen, lv3 previous, lv3 rest_bend, 
 
 /* Unit, and once more freed from the axis: a short remainder of a long hint is mostly rounding. */
 lane_inline lv3 unit_bend(lv3 bend, lv3 axis) {
-    return v3_reject(v3_scale(bend, f_div(f_splat(1.0f), v3_length(bend))), axis);
+    return v3_reject(v3_scale(bend, f_div(f_splat(1.0f), f_some(v3_length(bend)))), axis);
 }
 
 /* Targets on the root: the axis is the animated one, or X where that is nothing either. */

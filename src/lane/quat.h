@@ -24,7 +24,7 @@ lane_inline lf q4_dot(lq4 a, lq4 b) {
     return f_add(f_add(f_add(f_mul(a.x, b.x), f_mul(a.y, b.y)), f_mul(a.z, b.z)), f_mul(a.w, b.w));
 }
 lane_inline lq4 q4_scale(lq4 a, lf s) { return (lq4){f_mul(a.x, s), f_mul(a.y, s), f_mul(a.z, s), f_mul(a.w, s)}; }
-lane_inline lq4 q4_normalize(lq4 a) { return q4_scale(a, f_div(f_splat(1.0f), f_sqrt(q4_dot(a, a)))); }
+lane_inline lq4 q4_normalize(lq4 a) { return q4_scale(a, f_div(f_splat(1.0f), f_sqrt(f_some(q4_dot(a, a))))); }
 
 /* Hamilton product: first b, then a */
 lane_inline lq4 q4_mul(lq4 a, lq4 b) {
@@ -48,11 +48,11 @@ lane_inline lv3 q4_rotate(lq4 q, lv3 v) {
  * w = length^2 + from . to becomes |from x to|^2 / (length^2 - from . to), which has no cancellation; `spare` at the half turn itself. */
 lane_cold lq4 q4_near_half_turn(lq4 q, lf cosine, lv3 to, lf length_squared, lv3 spare, lm near_half_turn) {
     const lv3 axis = {q.x, q.y, q.z};
-    const lv3 cleaned = v3_sub(axis, v3_scale(to, f_div(v3_dot(axis, to), length_squared)));
+    const lv3 cleaned = v3_sub(axis, v3_scale(to, f_div(v3_dot(axis, to), f_some(length_squared))));
     const lf noise = f_mul(length_squared, f_splat(1e-6f)), sine_squared = v3_dot(cleaned, cleaned);
     const lm half_turn = m_and(near_half_turn, f_le(sine_squared, f_mul(noise, noise)));
     const lv3 chosen = v3_select(half_turn, spare, v3_select(near_half_turn, cleaned, axis));
-    const lf w = f_select(near_half_turn, f_div(sine_squared, f_sub(length_squared, cosine)), q.w);
+    const lf w = f_select(near_half_turn, f_div(sine_squared, f_some(f_sub(length_squared, cosine))), q.w);
     return (lq4){chosen.x, chosen.y, chosen.z, f_select(half_turn, f_splat(0.0f), w)};
 }
 
@@ -74,7 +74,7 @@ lane_inline lq4 q4_turn(lv3 axis, lf cosine, lf sine, lf scale) {
     const lm obtuse = f_lt(cosine, f_splat(0.0f));
     const lf w = f_select(obtuse, f_abs(sine), f_add(scale, cosine));
     const lf s = f_select(obtuse, f_copysign(f_sub(scale, cosine), sine), sine);
-    const lf inverse = f_div(f_splat(1.0f), f_sqrt(f_add(f_mul(w, w), f_mul(s, s))));
+    const lf inverse = f_div(f_splat(1.0f), f_sqrt(f_some(f_add(f_mul(w, w), f_mul(s, s)))));
     const lf k = f_mul(s, inverse);
     return (lq4){f_mul(axis.x, k), f_mul(axis.y, k), f_mul(axis.z, k), f_mul(w, inverse)};
 }

@@ -21,6 +21,8 @@ lane_inline lv3 v3_add(lv3 a, lv3 b) { return (lv3){f_add(a.x, b.x), f_add(a.y, 
 lane_inline lv3 v3_sub(lv3 a, lv3 b) { return (lv3){f_sub(a.x, b.x), f_sub(a.y, b.y), f_sub(a.z, b.z)}; }
 lane_inline lv3 v3_neg(lv3 a) { return (lv3){f_neg(a.x), f_neg(a.y), f_neg(a.z)}; }
 lane_inline lv3 v3_scale(lv3 a, lf s) { return (lv3){f_mul(a.x, s), f_mul(a.y, s), f_mul(a.z, s)}; }
+/* A divisor that is never 0, for lanes whose quotient may be thrown away: a division by zero would fire the caller's trap. */
+lane_inline lf f_some(lf a) { return f_max(a, f_splat(0x1p-126f)); }
 /* (x + y) + z, always in this order */
 lane_inline lf v3_dot(lv3 a, lv3 b) { return f_add(f_add(f_mul(a.x, b.x), f_mul(a.y, b.y)), f_mul(a.z, b.z)); }
 lane_inline lv3 v3_cross(lv3 a, lv3 b) {

@@ -268,7 +268,7 @@ static void pass_back(limb *limb, phx_vec3 aim) {
         phx_vec3 d = sub3(limb->at[i - 1], q);
         float squared = dot3(d, d);
         if (squared <= limb->tiny_squared) d = lost_direction(limb, last, -1.0f), squared = dot3(d, d);
-        const phx_vec3 next = add3(q, scale3(d, limb->length[i] / sqrtf(squared)));
+        const phx_vec3 next = add3(q, scale3(d, limb->length[i] / sqrtf(some1(squared))));
         last = sub3(next, q);
         limb->at[i - 1] = q = next;
     }
@@ -280,7 +280,7 @@ static void pass_forth(limb *limb, phx_vec3 aim) {
         phx_vec3 d = sub3(i + 1 < limb->bones ? limb->at[i] : aim, q);
         float squared = dot3(d, d);
         if (squared <= limb->tiny_squared) d = lost_direction(limb, last, 1.0f), squared = dot3(d, d);
-        const phx_vec3 next = add3(q, scale3(d, limb->length[i] / sqrtf(squared)));
+        const phx_vec3 next = add3(q, scale3(d, limb->length[i] / sqrtf(some1(squared))));
         last = sub3(next, q);
         limb->at[i] = q = next;
     }
@@ -311,7 +311,7 @@ static void iterate(limb *limb) {
         pass_forth(limb, aim);
         const phx_vec3 error = sub3(limb->at[limb->bones - 1], limb->target);
         const float squared = dot3(error, error);
-        const float ratio = dot3(error, limb->error) / before_squared;
+        const float ratio = dot3(error, limb->error) / some1(before_squared);
         const float gap = 1.0f - ratio;
         alpha = gap <= 1e-3f ? 8.0f : min1(max1((ratio + alpha) / gap, 0.0f), 8.0f);
         limb->error = error;

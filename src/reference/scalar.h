@@ -10,6 +10,7 @@
 /* NaN and equal zeros give the second operand, as the lanes do */
 static inline float min1(float a, float b) { return a < b ? a : b; }
 static inline float max1(float a, float b) { return a > b ? a : b; }
+static inline float some1(float a) { return max1(a, 0x1p-126f); } /* see f_some */
 
 static inline phx_vec3 vec3(float x, float y, float z) { return (phx_vec3){x, y, z}; }
 static inline phx_vec3 add3(phx_vec3 a, phx_vec3 b) { return vec3(a.x + b.x, a.y + b.y, a.z + b.z); }
@@ -27,7 +28,7 @@ static inline phx_quat quat_identity(void) { return quat(0.0f, 0.0f, 0.0f, 1.0f)
 static inline phx_quat conjugate4(phx_quat a) { return quat(-a.x, -a.y, -a.z, a.w); }
 static inline float dot4(phx_quat a, phx_quat b) { return ((a.x * b.x + a.y * b.y) + a.z * b.z) + a.w * b.w; }
 static inline phx_quat scale4(phx_quat a, float s) { return quat(a.x * s, a.y * s, a.z * s, a.w * s); }
-static inline phx_quat normalize4(phx_quat a) { return scale4(a, 1.0f / sqrtf(dot4(a, a))); }
+static inline phx_quat normalize4(phx_quat a) { return scale4(a, 1.0f / sqrtf(some1(dot4(a, a)))); }
 static inline phx_quat mul4(phx_quat a, phx_quat b) {
     return quat(((a.w * b.x + a.x * b.w) + a.y * b.z) - a.z * b.y, ((a.w * b.y + a.y * b.w) + a.z * b.x) - a.x * b.z,
                 ((a.w * b.z + a.z * b.w) + a.x * b.y) - a.y * b.x, ((a.w * b.w - a.x * b.x) - a.y * b.y) - a.z * b.z);
@@ -128,10 +129,10 @@ static inline phx_quat between4(phx_vec3 from, phx_vec3 to, float length_squared
     const float cosine = dot3(from, to);
     float w = length_squared + cosine;
     if (w < length_squared * 0.0625f) {
-        axis = sub3(axis, scale3(to, dot3(axis, to) / length_squared));
+        axis = sub3(axis, scale3(to, dot3(axis, to) / some1(length_squared)));
         const float noise = length_squared * 1e-6f;
         const float sine_squared = dot3(axis, axis);
-        w = sine_squared / (length_squared - cosine);
+        w = sine_squared / some1(length_squared - cosine);
         if (sine_squared <= noise * noise) axis = spare, w = 0.0f;
     }
     return normalize4(quat(axis.x, axis.y, axis.z, w));
@@ -142,7 +143,7 @@ static inline phx_quat turn4(phx_vec3 axis, float cosine, float sine, float scal
     const int obtuse = cosine < 0.0f;
     const float w = obtuse ? fabsf(sine) : scale + cosine;
     const float s = obtuse ? copysignf(scale - cosine, sine) : sine;
-    const float inverse = 1.0f / sqrtf(w * w + s * s);
+    const float inverse = 1.0f / sqrtf(some1(w * w + s * s));
     const float k = s * inverse;
     return quat(axis.x * k, axis.y * k, axis.z * k, w * inverse);
 }

@@ -1,0 +1,191 @@
+/* The caller's floating-point mode around FABRIK, CCD, limits and crowds: left as it was; flushed denormals change nothing
+ * for input of ordinary size, on any backend; other roundings give other bits, and finite ones; and valid input raises nothing that a trap could catch. Legs have their own test, float_mode.c. */
+#define _GNU_SOURCE
+#include "chains.h"
+#include "crowd_rig.h"
+#include <fenv.h>
+
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+static unsigned mode_now(void) { return _mm_getcsr() & ~0x3Fu; } /* without the sticky exception bits */
+static void set_mode(unsigned mode) { _mm_setcsr(mode); }
+enum { FLUSH = 0x1F80 | 0x8040 };
+static int flushes(unsigned mode) { return mode == FLUSH; }
+static const unsigned modes[] = {0x1F80, FLUSH, 0x1F80 | 0x2000, 0x1F80 | 0x4000, 0x1F80 | 0x6000, FLUSH | 0x4000};
+#else
+static unsigned mode_now(void) { return (unsigned)fegetround(); }
+static void set_mode(unsigned mode) { fesetround((int)mode); }
+static int flushes(unsigned mode) { return mode != mode; }
+static const unsigned modes[] = {FE_TONEAREST, FE_DOWNWARD, FE_UPWARD, FE_TOWARDZERO};
+#endif
+enum { MODES = sizeof modes / sizeof *modes, TRAPS = FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW };
+
+enum { SETS = 5, COUNT = 203 };
+static const uint32_t sets[SETS] = {
+    0, CHAIN_LENGTH | CHAIN_POLE | CHAIN_BEND, CHAIN_ROTATION | CHAIN_CORRECTION | CHAIN_LIMITS,
+    CHAIN_ROTATION | CHAIN_CORRECTION | CHAIN_TIP | CHAIN_WEIGHT | CHAIN_SOFT | CHAIN_STRETCH | CHAIN_POLE,
+    CHAIN_ROTATION | CHAIN_CORRECTION | CHAIN_LIMITS | CHAIN_START | CHAIN_PARENT | CHAIN_REST_BEND | CHAIN_BEND};
+
+/* chains of ordinary size: bent, straight, folded, in reach and out of it, targets on joints and on the root */
+static void ordinary_chains(random_state *r, chain_data *data) {
+    const uint32_t joints = data->joints;
+    const chain_offsets o = offsets_of(joints);
+    for (size_t i = 0; i < data->count; ++i) {
+        char *record = chain_data_at(data, i);
+        random_chain(r, joints, record); /* for the budget; all else is set below */
+        phx_vec3 position[PHX_CHAIN_MAX_JOINTS], start[PHX_CHAIN_MAX_JOINTS], direction = random_direction(r);
+        phx_quat turn[PHX_CHAIN_MAX_JOINTS];
+        float length[PHX_CHAIN_MAX_BONES], whole = 0;
+        position[0] = start[0] = (phx_vec3){random_float(r, -20, 20), random_float(r, 0, 2), random_float(r, -20, 20)};
+        for (uint32_t j = 0; j + 1 < joints; ++j) {
+            length[j] = random_float(r, 0.1f, 0.3f), whole += length[j];
+            position[j + 1] = step_along(position[j], direction, length[j]), start[j + 1] = step_along(start[j], random_direction(r), length[j]);
+            if (i % 3) direction = random_direction(r);
+        }
+        for (uint32_t j = 0; j < joints; ++j) turn[j] = random_rotation(r);
+        phx_vec3 target = step_along(position[0], random_direction(r), whole * random_float(r, 0, 1.3f)), hint[3] = {random_direction(r), random_direction(r), random_direction(r)};
+        if (i % 7 == 0) target = position[i % joints];
+        if (i % 11 == 0) target = position[0];
+        if (i % 13 == 0) target = step_along(position[0], direction, whole * 0.5f);
+        if (i % 17 == 0) hint[0] = hint[1] = hint[2] = (phx_vec3){0, 0, 0};
+        const float weight = random_float(r, 0, 1);
+        memcpy(record + o.position, position, 12 * joints), memcpy(record + o.start, start, 12 * joints), memcpy(record + o.rotation, turn, 16 * joints);
+        memcpy(record + o.length, length, 4 * (joints - 1)), memcpy(record + o.target, &target, 12), memcpy(record + o.weight, &weight, 4);
+        memcpy(record + o.target_rotation, turn, 16), memcpy(record + o.parent, turn + 1, 16);
+        memcpy(record + o.pole, &hint[0], 12), memcpy(record + o.rest_bend, &hint[1], 12), memcpy(record + o.bend, &hint[2], 12);
+    }
+}
+
+static int solve_chains(int ccd, const phx_backend *backend, uint32_t options, const phx_chain_job *job) {
+    phx_fabrik_params fabrik = phx_fabrik_params_default();
+    phx_ccd_params params = phx_ccd_params_default();
+    if (options & CHAIN_SOFT) fabrik.chain.soft_start = params.chain.soft_start = 0.9f;
+    if (options & CHAIN_STRETCH) fabrik.chain.max_stretch = params.chain.max_stretch = 1.2f;
+    return (int)(ccd ? phx_ccd_solve(backend, &params, job) : phx_fabrik_solve(backend, &fabrik, job, NULL));
+}
+
+static int finite_answer(const chain_data *data, size_t i) {
+    const chain_offsets o = offsets_of(data->joints);
+    float floats[3 * PHX_CHAIN_MAX_JOINTS + 1];
+    memcpy(floats, chain_data_at(data, i) + o.position_out, 12 * data->joints), memcpy(floats + 3 * data->joints, chain_data_at(data, i) + o.result, 4);
+    for (size_t k = 0; k < 3 * data->joints + 1; ++k)
+        if (!isfinite(floats[k])) return 0;
+    return 1;
+}
+
+static void chains_in_every_mode(void **state) {
+    (void)state;
+    random_state r = random_seeded("modes of chains", 1985);
+    const unsigned kept = mode_now();
+    for (uint32_t joints = 3; joints <= 9; joints += 3) {
+        chain_data given = chain_data_make(COUNT, joints), plain = chain_data_make(COUNT, joints), expected = chain_data_make(COUNT, joints), actual = chain_data_make(COUNT, joints);
+        phx_limit limits[PHX_CHAIN_MAX_JOINTS];
+        random_limits(&r, joints, limits);
+        for (int k = 0; k < 2 * SETS; ++k) {
+            const uint32_t options = sets[k / 2];
+            ordinary_chains(&r, &given);
+            for (int m = 0; m < MODES; ++m) {
+                chain_data_copy(&expected, &given);
+                phx_chain_job job = chain_data_job(&expected, options, limits);
+                set_mode(modes[m]);
+                int status = solve_chains(k % 2, phx_backend_find("reference"), options, &job);
+                const unsigned after = mode_now();
+                set_mode(kept);
+                assert_int_equal(status, PHX_OK);
+                assert_int_equal(after, modes[m]);
+                if (m == 0) chain_data_copy(&plain, &expected);
+                const int as_plain = modes[m] == modes[0] || flushes(modes[m]);
+                if (as_plain && !chain_data_equal(&plain, &expected)) fail();
+                FOR_EACH_BACKEND(backend) {
+                    chain_data_copy(&actual, &given);
+                    job = chain_data_job(&actual, options, limits);
+                    set_mode(modes[m]);
+                    status = solve_chains(k % 2, backend, options, &job);
+                    const unsigned now = mode_now();
+                    set_mode(kept);
+                    assert_int_equal(status, PHX_OK);
+                    assert_int_equal(now, modes[m]);
+                    for (size_t i = 0; i < COUNT; ++i) assert_true(finite_answer(&actual, i));
+                    if (as_plain && !chain_data_equal(&expected, &actual)) print_error("%s on %s in mode 0x%x\n", k % 2 ? "ccd" : "fabrik", phx_backend_name(backend), modes[m]), fail();
+                }
+            }
+        }
+        chain_data_free(&given), chain_data_free(&plain), chain_data_free(&expected), chain_data_free(&actual);
+    }
+}
+
+static void valid_chains_raise_nothing(void **state) {
+    (void)state;
+    random_state r = random_seeded("traps of chains", 1986);
+    for (uint32_t joints = 2; joints <= 10; joints += 2) {
+        chain_data given = chain_data_make(COUNT, joints), data = chain_data_make(COUNT, joints);
+        phx_limit limits[PHX_CHAIN_MAX_JOINTS];
+        random_limits(&r, joints, limits);
+        for (int k = 0; k < 2 * SETS; ++k) {
+            ordinary_chains(&r, &given);
+            FOR_EACH_BACKEND(backend) {
+                chain_data_copy(&data, &given);
+                const phx_chain_job job = chain_data_job(&data, sets[k / 2], limits);
+                feclearexcept(FE_ALL_EXCEPT);
+                assert_int_equal(solve_chains(k % 2, backend, sets[k / 2], &job), PHX_OK);
+                const int raised = fetestexcept(TRAPS);
+                if (raised) print_error("%s on %s, options 0x%x, %u joints raised 0x%x\n", k % 2 ? "ccd" : "fabrik", phx_backend_name(backend), sets[k / 2], joints, raised), fail();
+            }
+        }
+        chain_data_free(&given), chain_data_free(&data);
+    }
+}
+
+static void crowds_in_every_mode(void **state) {
+    (void)state;
+    enum { CHARACTERS = 70, FRAMES = 40 };
+    static phx_transform plain[CHARACTERS * RIG_JOINTS], poses[CHARACTERS * RIG_JOINTS];
+    const unsigned kept = mode_now();
+    for (int m = 0; m < MODES; ++m)
+        for (uint32_t b = 0; b <= 8; ++b) {
+            const phx_backend *backend = b == 0 ? phx_backend_find("reference") : phx_backend_at(b - 1);
+            if (!backend) break;
+            phx_crowd_def def = rig_def(backend, CHARACTERS);
+            phx_crowd *crowd = phx_crowd_create(&def, NULL);
+            assert_non_null(crowd);
+            for (int f = 0; f < FRAMES; ++f) {
+                phx_vec3 roots[CHARACTERS];
+                for (int i = 0; i < CHARACTERS; ++i) rig_walk(poses + i * RIG_JOINTS, (float)i + 0.1f * (float)f), roots[i] = (phx_vec3){(float)i, 0, 0.03f * (float)f};
+                phx_crowd_frame frame;
+                memset(&frame, 0, sizeof frame);
+                frame.count = CHARACTERS, frame.dt = 1.0f / 60, frame.poses = phx_poses_of(poses, RIG_JOINTS), frame.root_position = PHX_VIEW_ARRAY(roots);
+                for (uint32_t tile = 0; tile < phx_crowd_frame_tiles(crowd, &frame); ++tile) {
+                    feclearexcept(FE_ALL_EXCEPT);
+                    set_mode(modes[m]);
+                    const phx_ray_blocks rays = phx_crowd_prepare(crowd, &frame, tile);
+                    const unsigned between = mode_now();
+                    const int raised_first = fetestexcept(TRAPS);
+                    set_mode(kept);
+                    cast(rays, ground_hills, NULL);
+                    feclearexcept(FE_ALL_EXCEPT);
+                    set_mode(modes[m]);
+                    const phx_status status = phx_crowd_solve(crowd, &frame, tile);
+                    const unsigned after = mode_now();
+                    const int raised = raised_first | fetestexcept(TRAPS);
+                    set_mode(kept);
+                    assert_int_equal(status, PHX_OK);
+                    assert_int_equal(between, modes[m]);
+                    assert_int_equal(after, modes[m]);
+                    if (raised) print_error("%s, frame %d: raised 0x%x\n", phx_backend_name(backend), f, raised), fail();
+                }
+            }
+            if (m == 0 && b == 0) memcpy(plain, poses, sizeof poses);
+            if (modes[m] == modes[0] || flushes(modes[m])) assert_int_equal(first_difference(plain, poses, sizeof poses), -1);
+            for (size_t k = 0; k < sizeof poses / 4; ++k) assert_true(isfinite(((const float *)(const void *)poses)[k]));
+            phx_crowd_destroy(crowd);
+        }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(chains_in_every_mode),
+        cmocka_unit_test(valid_chains_raise_nothing),
+        cmocka_unit_test(crowds_in_every_mode),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
