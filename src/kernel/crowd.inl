@@ -389,29 +389,32 @@ lane_inline leg_work place_foot(const phx_crowd_task *task, const crowd_lanes *l
     const lv3 ground = v3_add(floor_point, v3_scale(up, height));
     lv3 new_heel = v3_add(ground, q4_rotate(turn, v3_sub(turned_heel, floor_point)));
     lv3 new_ball = v3_add(ground, q4_rotate(turn, v3_sub(ball, floor_point)));
-    const lv3 new_ankle = v3_add(ground, q4_rotate(turn, v3_sub(turned_ankle, floor_point)));
+    lv3 new_ankle = v3_add(ground, q4_rotate(turn, v3_sub(turned_ankle, floor_point)));
     const lf heel_lift = f_sub(f_sub(heel_height, error), v3_dot(v3_sub(new_heel, plane.point), plane.normal));
     const lf ball_lift = f_sub(f_sub(ball_height, error), v3_dot(v3_sub(new_ball, plane.point), plane.normal));
-    const lf lift = f_add(f_mul(f_max(heel_lift, ball_lift), per_up), jump);
+    const lv3 lift = v3_scale(plane.normal, f_max(heel_lift, ball_lift));
+    new_heel = v3_add(new_heel, lift), new_ball = v3_add(new_ball, lift), new_ankle = v3_add(new_ankle, lift);
 
     /* the lock: the ball stays where it is on its body; on release the difference dies away */
     lv3 offset = v3_settle(v3_scale(v3_load(&state->offset, lane), l->release_keep));
     offset = v3_select(l->remembered, offset, v3_splat(0.0f, 0.0f, 0.0f));
     lm locked = m_and(holds, stands);
-    const lv3 to_lock = v3_level(v3_sub(lock_point, new_ball), up);
+    const lv3 to_lock = v3_reject(v3_sub(lock_point, new_ball), plane.normal);
     locked = m_and(locked, f_le(v3_dot(to_lock, to_lock), f_splat(setup->release_distance_squared)));
     offset = v3_select(locked, to_lock, offset);
     const lm near = f_le(v3_dot(offset, offset), f_splat(setup->relock_distance_squared));
     const lm starts = setup->lock ? m_and(m_andnot(m_and(stands, entering), locked_before), m_and(near, f_lt(f_splat(0.5f), weight))) : m_from_bits(0);
     if (m_any(starts)) { /* where its ray fell, if that is near: then the ground there is known */
-        const lv3 to_ray = v3_level(v3_sub(ball_ray_point(task, l, index), new_ball), up);
+        const lv3 from = ball_ray_point(task, l, index);
+        const lv3 fell = v3_add(from, v3_scale(up, height_over(plane.point, plane.normal, per_up, from)));
+        const lv3 to_ray = v3_reject(v3_sub(fell, new_ball), plane.normal);
         const lf shift = v3_length(v3_sub(to_ray, offset));
         offset = v3_select(m_and(starts, f_lt(shift, f_mul(length, f_splat(0.02f)))), to_ray, offset);
     }
-    const lv3 sliding = v3_sub(offset, v3_scale(up, f_mul(v3_dot(offset, plane.normal), per_up))); /* within the plane */
-    new_heel = v3_add(new_heel, sliding), new_ball = v3_add(new_ball, sliding);
-    const lv3 placed = v3_add(v3_add(new_ankle, sliding), v3_scale(up, lift));
-    const lv3 new_lock = v3_select(starts, new_ball, lock_point);
+    new_heel = v3_add(new_heel, offset), new_ball = v3_add(new_ball, offset);
+    const lv3 placed = v3_add(v3_add(new_ankle, offset), v3_scale(up, jump));
+    const lv3 under_ball = v3_sub(new_ball, v3_scale(plane.normal, v3_dot(v3_sub(new_ball, plane.point), plane.normal)));
+    const lv3 new_lock = v3_select(starts, under_ball, lock_point);
     const lv3 new_lock_heading = v3_select(starts, q4_rotate(yaw_turn, heading), lock_heading);
 
     leg_work work;

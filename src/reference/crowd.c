@@ -331,27 +331,30 @@ static leg_work place_foot(const phx_crowd_task *task, const one *o, uint32_t le
     const phx_vec3 ground = add3(floor_point, scale3(up, height));
     phx_vec3 new_heel = add3(ground, rotate3(turn, sub3(turned_heel, floor_point)));
     phx_vec3 new_ball = add3(ground, rotate3(turn, sub3(ball, floor_point)));
-    const phx_vec3 new_ankle = add3(ground, rotate3(turn, sub3(turned_ankle, floor_point)));
+    phx_vec3 new_ankle = add3(ground, rotate3(turn, sub3(turned_ankle, floor_point)));
     const float heel_lift = (heel_height - error) - dot3(sub3(new_heel, plane.point), plane.normal);
     const float ball_lift = (ball_height - error) - dot3(sub3(new_ball, plane.point), plane.normal);
-    const float lift = max1(heel_lift, ball_lift) * per_up + jump;
+    const phx_vec3 lift = scale3(plane.normal, max1(heel_lift, ball_lift));
+    new_heel = add3(new_heel, lift), new_ball = add3(new_ball, lift), new_ankle = add3(new_ankle, lift);
 
     /* the lock: the ball stays where it is on its body; on release the difference dies away */
     phx_vec3 offset = vec3(0.0f, 0.0f, 0.0f);
     if (o->remembered) offset = settle3(scale3(row3(&state->offset, lane), o->step.release_keep));
-    const phx_vec3 to_lock = level3(sub3(lock_point, new_ball), up);
+    const phx_vec3 to_lock = reject3(sub3(lock_point, new_ball), plane.normal);
     const int locked = holds && stands && dot3(to_lock, to_lock) <= setup->release_distance_squared;
     if (locked) offset = to_lock;
     const int starts = setup->lock && stands && entering && !locked_before && dot3(offset, offset) <= setup->relock_distance_squared && 0.5f < weight;
     if (starts) { /* where its ray fell, if that is near: then the ground there is known */
         const phx_ray_block *ray = task->rays + index * 2 + 1;
-        const phx_vec3 from = sub3(vec3(ray->org_x[lane], ray->org_y[lane], ray->org_z[lane]), o->root), to_ray = level3(sub3(from, new_ball), up);
+        const phx_vec3 from = sub3(vec3(ray->org_x[lane], ray->org_y[lane], ray->org_z[lane]), o->root);
+        const phx_vec3 fell = add3(from, scale3(up, height_over(plane.point, plane.normal, per_up, from)));
+        const phx_vec3 to_ray = reject3(sub3(fell, new_ball), plane.normal);
         if (length3(sub3(to_ray, offset)) < length * 0.02f) offset = to_ray;
     }
-    const phx_vec3 sliding = sub3(offset, scale3(up, dot3(offset, plane.normal) * per_up)); /* within the plane */
-    new_heel = add3(new_heel, sliding), new_ball = add3(new_ball, sliding);
-    const phx_vec3 placed = add3(add3(new_ankle, sliding), scale3(up, lift));
-    const phx_vec3 new_lock = starts ? new_ball : lock_point;
+    new_heel = add3(new_heel, offset), new_ball = add3(new_ball, offset);
+    const phx_vec3 placed = add3(add3(new_ankle, offset), scale3(up, jump));
+    const phx_vec3 under_ball = sub3(new_ball, scale3(plane.normal, dot3(sub3(new_ball, plane.point), plane.normal)));
+    const phx_vec3 new_lock = starts ? under_ball : lock_point;
     const phx_vec3 new_lock_heading = starts ? rotate3(yaw_turn, heading) : lock_heading;
 
     leg_work work;
