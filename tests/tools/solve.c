@@ -465,6 +465,41 @@ static void long_chains_reach(void **state) {
     }
 }
 
+/* Every half turn, exact and tilted by 1e-4; a turn shared by three joints; a cone that holds the look. */
+static void aim_points_the_last_bone_at_the_target(void **state) {
+    (void)state;
+    for (int axis = 0; axis < 3; ++axis) for (int sign = -1; sign <= 1; sign += 2) for (int tilt = 0; tilt < 3; ++tilt) {
+        double a[3] = {0, 0, 0}, t[3] = {0, 0, 0};
+        char text[256];
+        a[axis] = sign, t[axis] = -sign;
+        if (tilt) t[(axis + tilt) % 3] = 1e-4;
+        snprintf(text, sizeof text, "{\"solver\": \"aim\", \"joints\": [[0,0,0],[%g,%g,%g]], \"target\": [%g,%g,%g]}", a[0], a[1], a[2],
+                 t[0], t[1], t[2]);
+        json_t *r = solve_one(text);
+        assert_joint(r, 1, t[0], t[1], t[2], 1e-5);
+        const double x = at(r, "rotations", 0, 0), y = at(r, "rotations", 0, 1), z = at(r, "rotations", 0, 2), w = at(r, "rotations", 0, 3);
+        assert_true(fabs(x * x + y * y + z * z + w * w - 1) < 1e-6 && has_flag(r, "reached"));
+        const double c[3] = {2 * (y * a[2] - z * a[1]), 2 * (z * a[0] - x * a[2]), 2 * (x * a[1] - y * a[0])};
+        const double turned[3] = {a[0] + w * c[0] + y * c[2] - z * c[1], a[1] + w * c[1] + z * c[0] - x * c[2],
+                                  a[2] + w * c[2] + x * c[1] - y * c[0]};
+        for (int k = 0; k < 3; ++k) assert_true(fabs(turned[k] - t[k]) < 1e-4);
+    }
+    json_t *r = solve_one("{\"solver\": \"aim\", \"joints\": [[0,0,0],[0,0.1,0],[0,0.2,0],[0,0.2,0.1]], \"target\": [2,0.4,1]}");
+    const double way[3] = {at(r, "joints", 3, 0) - at(r, "joints", 2, 0), at(r, "joints", 3, 1) - at(r, "joints", 2, 1),
+                           at(r, "joints", 3, 2) - at(r, "joints", 2, 2)};
+    const double goal[3] = {2 - at(r, "joints", 2, 0), 0.4 - at(r, "joints", 2, 1), 1 - at(r, "joints", 2, 2)};
+    const double cosine =
+        (way[0] * goal[0] + way[1] * goal[1] + way[2] * goal[2]) /
+        sqrt((way[0] * way[0] + way[1] * way[1] + way[2] * way[2]) * (goal[0] * goal[0] + goal[1] * goal[1] + goal[2] * goal[2]));
+    assert_true(cosine > 1 - 1e-9 && has_flag(r, "reached") && number(r, "residual") < 1e-5);
+    assert_true(at(r, "rotations", 0, 3) < 0.9999 && at(r, "rotations", 1, 3) < at(r, "rotations", 0, 3) &&
+                at(r, "rotations", 2, 3) < at(r, "rotations", 1, 3));
+    r = solve_one("{\"solver\": \"aim\", \"joints\": [[0,0,0],[0,0,0.1]], \"target\": [1,0,0], \"limits\": [{\"type\": \"cone\", \"axis\": "
+                  "[0,0,1], \"max_swing\": 0.5}, null]}");
+    assert_joint(r, 1, 0.1 * sin(0.5), 0, 0.1 * cos(0.5), 1e-6);
+    assert_true(has_flag(r, "limit") && !has_flag(r, "reached"));
+}
+
 /* random cases with every key, and what is printed past the backend's name, compared byte for byte */
 static void every_backend_prints_the_same_bytes(void **state) {
     (void)state;
@@ -473,8 +508,8 @@ static void every_backend_prints_the_same_bytes(void **state) {
     char *input = malloc(CASES * 4096), *p = input;
     p += sprintf(p, "{\"cases\": [");
     for (int i = 0; i < CASES; ++i) {
-        static const char *const solvers[] = {"two_bone", "fabrik", "ccd"};
-        const int which = i % 3, joints = which ? 2 + i % 7 : 3;
+        static const char *const solvers[] = {"two_bone", "fabrik", "ccd", "aim"};
+        const int which = i / 2 % 4, joints = which ? 2 + i % 7 : 3;
         p += sprintf(p, "%s{\"solver\": \"%s\", \"joints\": [", i ? ",\n" : "", solvers[which]);
         for (int j = 0; j < joints; ++j)
             p += sprintf(p, "%s[%.9g,%.9g,%.9g]", j ? "," : "", random_float(&r, -1, 1), random_float(&r, -1, 1), random_float(&r, -1, 1));
@@ -482,7 +517,8 @@ static void every_backend_prints_the_same_bytes(void **state) {
         p += sprintf(p, ", \"pole\": [%.9g,%.9g,%.9g]", random_float(&r, -1, 1), random_float(&r, -1, 1), random_float(&r, -1, 1));
         if (i & 1) {
             const phx_quat q = random_rotation(&r);
-            p += sprintf(p, ", \"target_rotation\": [%.9g,%.9g,%.9g,%.9g], \"weight\": %.9g", q.x, q.y, q.z, q.w, random_float(&r, 0, 1));
+            p += sprintf(p, ", \"weight\": %.9g", random_float(&r, 0, 1));
+            if (which < 3) p += sprintf(p, ", \"target_rotation\": [%.9g,%.9g,%.9g,%.9g]", q.x, q.y, q.z, q.w);
         }
         if (i & 2) p += sprintf(p, ", \"soft_start\": 0.9, \"max_stretch\": 1.2");
         if (i & 4) p += sprintf(p, ", \"twist\": \"inherit\"");
@@ -519,6 +555,7 @@ int main(void) {
         cmocka_unit_test_teardown(bones_roll_into_the_bend_plane, forget_answers),
         cmocka_unit_test_teardown(limits_hold_and_say_so, forget_answers),
         cmocka_unit_test_teardown(long_chains_reach, forget_answers),
+        cmocka_unit_test_teardown(aim_points_the_last_bone_at_the_target, forget_answers),
         cmocka_unit_test_teardown(far_from_the_origin_nothing_is_lost, forget_answers),
         cmocka_unit_test_teardown(weight_zero_leaves_every_digit, forget_answers),
         cmocka_unit_test_teardown(bad_chains_are_flagged, forget_answers),

@@ -341,6 +341,8 @@ static bool read_case(place *at, const json_t *object, solve_case *one) {
         else if (!name || strcmp(name, "plane") != 0) return refuse(at, "twist", "is %s; \"plane\" or \"inherit\" is wanted", shown(twist));
     }
 
+    if (target_rotation && one->solver == SOLVE_AIM)
+        return refuse(at, "target_rotation", "is %s; aim turns joints to look at the target and takes none", shown(target_rotation));
     if (twist && one->solver == SOLVE_CCD && one->twist == PHX_TWIST_PLANE)
         return refuse(at, "twist", "is \"plane\"; ccd turns joints as they come and knows \"inherit\" alone");
 

@@ -250,6 +250,63 @@ static bool run_chain(const phx_backend *backend, solve_case *one, io_error *err
     return true;
 }
 
+/* ---- aim ---- */
+
+/* All joints but the tip turn; the last bone is the forward axis, and the tip a point on the ray that is to pass the target. */
+static bool run_aim(const phx_backend *backend, solve_case *one, io_error *error) {
+    const size_t n = one->joints - 1;
+    phx_vec3 position[PHX_CHAIN_MAX_JOINTS], solved[PHX_CHAIN_MAX_JOINTS];
+    phx_quat rotation[PHX_CHAIN_MAX_JOINTS], correction[PHX_CHAIN_MAX_JOINTS];
+    for (size_t j = 0; j < n; ++j) {
+        position[j] = vec_narrow(vec_sub(one->position[j], one->position[0]));
+        rotation[j] = turn_narrow(one->rotation[j]);
+    }
+    const vec bone = vec_sub(one->position[n], one->position[n - 1]);
+    if (vec_length(bone) == 0) {
+        leave_as_animated(one, PHX_FLAG_BAD_INPUT | PHX_FLAG_ZERO_LENGTH);
+        return true;
+    }
+    phx_vec3 target = vec_narrow(vec_sub(one->target, one->position[0])), pole = vec_narrow(sized(one->pole));
+    float weight = (float)one->weight;
+    phx_result result;
+    phx_chain_job job = phx_chain_job_default();
+    job.count = 1, job.joints = (uint32_t)n;
+    if (one->limited) job.limits = one->limits;
+    job.position = phx_joint_view_of(position, sizeof position, sizeof *position);
+    job.rotation = phx_joint_view_of(rotation, sizeof rotation, sizeof *rotation);
+    job.target = PHX_VIEW_ARRAY(&target), job.weight = PHX_VIEW_ARRAY(&weight);
+    if (one->has_pole) job.pole = PHX_VIEW_ARRAY(&pole);
+    job.position_out = phx_joint_view_of(solved, sizeof solved, sizeof *solved);
+    job.correction = phx_joint_view_of(correction, sizeof correction, sizeof *correction);
+    job.result = PHX_VIEW_ARRAY(&result);
+
+    phx_aim_params params = phx_aim_params_default();
+    const vec forward = turn_vec(turn_back(one->rotation[n - 1]), vec_direction(bone));
+    params.forward = vec_narrow(forward);
+    /* local +Y, or +Z where the bone lies along it */
+    params.up = fabs(forward.y) < 0.9 ? (phx_vec3){0, 1, 0} : (phx_vec3){0, 0, 1};
+    params.tolerance = (float)one->tolerance;
+    phx_report report;
+    if (phx_aim_solve(backend, &params, &job, &report)) return io_fail(error, "case '%s': %s", one->id, report.text);
+    if (result.flags & PHX_FLAG_BAD_INPUT) {
+        leave_as_animated(one, result.flags);
+        return true;
+    }
+    one->bend = one->previous_bend, one->residual = result.residual, one->iterations = result.iterations, one->flags = result.flags;
+    for (size_t j = 0; j < n; ++j) {
+        one->solved_position[j] = vec_add(one->position[0], vec_widen(solved[j]));
+        one->solved_rotation[j] = turn_unit(turn_times(turn_widen(correction[j]), one->rotation[j]));
+    }
+    const turn last = turn_unit(turn_widen(correction[n - 1]));
+    one->solved_position[n] = vec_add(one->solved_position[n - 1], turn_vec(last, bone));
+    one->solved_rotation[n] = turn_times(last, one->rotation[n]);
+    if (one->weight <= 0) { /* to the last digit */
+        memcpy(one->solved_position, one->position, (n + 1) * sizeof *one->position);
+        memcpy(one->solved_rotation, one->rotation, (n + 1) * sizeof *one->rotation);
+    }
+    return true;
+}
+
 /* ---- two bones, with what they ask of chains ---- */
 
 /* CCD under the same limits, at full weight; kept where it comes nearer to the target. */
@@ -333,6 +390,7 @@ bool solve_run(const phx_backend *backend, solve_case *one, io_error *error) {
     case SOLVE_TWO_BONE: return run_two_bone(backend, one, error);
     case SOLVE_FABRIK:
     case SOLVE_CCD: return run_chain(backend, one, error);
-    default: return io_fail(error, "case '%s': this build has no solver aim", one->id);
+    case SOLVE_AIM: return run_aim(backend, one, error);
     }
+    return false;
 }
