@@ -9,7 +9,7 @@
  * last one takes the rest, so that the ray from the eye along the forward axis passes through the target exactly: with g = target -
  * joint and o = eye - joint, the point p = o + t f of the ray at the distance |g| is swung onto g, t = -o.f + sqrt((o.f)^2 - |o|^2 +
  * |g|^2); where no such point lies ahead, the forward axis is turned parallel to the way from eye to target. A half turn goes about
- * the up axis. With a pole the forward axis is the axis of a further turn that brings the up axis nearest to it. */
+ * the up axis. With a pole a further turn about g, which leaves the ray on the target, brings the up axis nearest to the pole. */
 #ifndef PHALANX_AIM_H
 #define PHALANX_AIM_H
 
@@ -22,7 +22,7 @@ typedef struct phx_aim_params {
     phx_vec3 eye;              /* where the forward ray starts, in the last joint's own frame, metres; default 0: at the joint */
     float max_angle;           /* the forward axis ends at most this far from the animated one, radians; [0, pi], pi = off (default) */
     float tolerance;           /* REACHED where the ray misses the target by at most this share of its distance; [0, 1], default 1e-3 */
-    float direction_tolerance; /* a pole nearer to the forward axis than this is unusable, as a sine; [1e-6, 0.5], default 1e-4 */
+    float direction_tolerance; /* a pole nearer to the way to the target than this is unusable, as a sine; [1e-6, 0.5], default 1e-4 */
 } phx_aim_params;
 
 PHX_API phx_aim_params phx_aim_params_default(void);

@@ -16,8 +16,9 @@ static inline aim_sight aim_look(const phx_aim_setup *setup, lv3 at, lq4 frame) 
                        q4_rotate(frame, v3_splat3(setup->up))};
 }
 
-/* The turn about `pivot` that brings the ray through the target; *close gets the lanes where no point of the ray can come there. */
-static inline lq4 aim_turn(const aim_sight *s, lv3 pivot, lv3 target, lm *close) {
+/* The turn about `pivot` that brings the ray through the target; *close gets the lanes where no point of the ray can come there. Further
+ * turns about *axis keep the ray there. */
+static inline lq4 aim_turn(const aim_sight *s, lv3 pivot, lv3 target, lm *close, lv3 *axis) {
     const lf zero = f_splat(0.0f), one = f_splat(1.0f), least = f_splat(1e-18f);
     const lv3 offset = v3_sub(s->eye, pivot), goal = v3_sub(target, pivot);
     const lf squared = v3_dot(goal, goal), along = v3_dot(offset, s->forward);
@@ -30,6 +31,7 @@ static inline lq4 aim_turn(const aim_sight *s, lv3 pivot, lv3 target, lm *close)
     const lm none = m_or(f_le(from_squared, least), f_le(to_squared, least));
     to = v3_scale(to, f_div(one, f_sqrt(to_squared)));
     const lq4 turn = q4_between(v3_scale(from, f_div(one, f_sqrt(from_squared))), to, one, aim_across(s->up, to));
+    *axis = v3_select(none, s->forward, to);
     return q4_select(none, q4_identity(), turn);
 }
 
@@ -63,22 +65,23 @@ static inline void aim_group(const phx_aim_setup *setup, const phx_chain_blocks 
     lm close = m_from_bits(0);
     for (uint32_t j = 0; j < joints; ++j) {
         const aim_sight s = aim_look(setup, at[last], frame[last]);
-        lq4 turn = aim_turn(&s, at[j], target, &close);
+        lv3 axis;
+        lq4 turn = aim_turn(&s, at[j], target, &close, &axis);
         lv3 forward = q4_rotate(turn, s.forward);
         if (setup->capped) {
             const lm beyond = f_lt(v3_dot(forward, start), f_splat(setup->cap_cos));
             if (m_any(beyond)) {
                 const lv3 edge = v3_add(v3_scale(start, f_splat(setup->cap_cos)), v3_scale(aim_across(forward, start), f_splat(setup->cap_sin)));
-                forward = v3_select(beyond, edge, forward);
+                forward = v3_select(beyond, edge, forward), axis = v3_select(beyond, edge, axis);
                 turn = q4_select(beyond, q4_between(s.forward, edge, one, aim_across(s.up, edge)), turn);
                 flags = i_select(beyond, i_or(flags, i_splat(PHX_FLAG_LIMIT)), flags);
             }
         }
         if (blocks->pole) {
-            const lv3 up = v3_reject(q4_rotate(turn, s.up), forward), wanted = v3_reject(pole, forward);
+            const lv3 up = v3_reject(q4_rotate(turn, s.up), axis), wanted = v3_reject(pole, axis);
             const lm usable = m_and(hinted, f_lt(f_mul(pole_squared, f_splat(setup->chain.direction_tolerance_squared)), v3_dot(wanted, wanted)));
             const lv3 to = v3_unit(wanted);
-            const lq4 roll = q4_turn(forward, v3_dot(up, to), v3_dot(v3_cross(up, to), forward), v3_length(up));
+            const lq4 roll = q4_turn(axis, v3_dot(up, to), v3_dot(v3_cross(up, to), axis), v3_length(up));
             turn = q4_select(usable, q4_mul(roll, turn), turn);
             if (j == last) flags = i_select(m_andnot(hinted, usable), i_or(flags, i_splat(PHX_FLAG_HINT_UNUSABLE)), flags);
         }

@@ -24,8 +24,9 @@ static sight look(const phx_aim_setup *setup, phx_vec3 at, phx_quat frame) {
     return (sight){add3(at, rotate3(frame, setup->eye)), rotate3(frame, setup->forward), rotate3(frame, setup->up)};
 }
 
-/* The turn about `pivot` that brings the ray through the target; *close is 1 where no point of the ray can come there. */
-static phx_quat turn_to_target(const sight *s, phx_vec3 pivot, phx_vec3 target, int *close) {
+/* The turn about `pivot` that brings the ray through the target; *close is 1 where no point of the ray can come there. Further turns about
+ * *axis keep the ray there. */
+static phx_quat turn_to_target(const sight *s, phx_vec3 pivot, phx_vec3 target, int *close, phx_vec3 *axis) {
     const phx_vec3 offset = sub3(s->eye, pivot), goal = sub3(target, pivot);
     const float squared = dot3(goal, goal), along = dot3(offset, s->forward);
     const float inside = (along * along - dot3(offset, offset)) + squared;
@@ -34,8 +35,9 @@ static phx_quat turn_to_target(const sight *s, phx_vec3 pivot, phx_vec3 target, 
     *close = !(0.0f < inside && 0.0f < ahead);
     if (*close) from = s->forward, to = sub3(target, s->eye);
     const float from_squared = dot3(from, from), to_squared = dot3(to, to);
+    *axis = s->forward;
     if (from_squared <= 1e-18f || to_squared <= 1e-18f) return quat_identity();
-    to = scale3(to, 1.0f / sqrtf(to_squared));
+    *axis = to = scale3(to, 1.0f / sqrtf(to_squared));
     return between4(scale3(from, 1.0f / sqrtf(from_squared)), to, 1.0f, across(s->up, to));
 }
 
@@ -69,19 +71,20 @@ static void solve(const void *any, phx_reference_chain *chain) {
     int close = 0;
     for (uint32_t j = 0; j < joints; ++j) {
         const sight s = look(setup, at[last], frame[last]);
-        phx_quat turn = turn_to_target(&s, at[j], target, &close);
+        phx_vec3 axis;
+        phx_quat turn = turn_to_target(&s, at[j], target, &close, &axis);
         phx_vec3 forward = rotate3(turn, s.forward);
         if (setup->capped && dot3(forward, start) < setup->cap_cos) {
             const phx_vec3 side = across(forward, start);
-            forward = add3(scale3(start, setup->cap_cos), scale3(side, setup->cap_sin));
+            axis = forward = add3(scale3(start, setup->cap_cos), scale3(side, setup->cap_sin));
             turn = between4(s.forward, forward, 1.0f, across(s.up, forward));
             flags |= PHX_FLAG_LIMIT;
         }
         if (hinted) {
-            const phx_vec3 up = reject3(rotate3(turn, s.up), forward), pole = reject3(chain->pole, forward);
+            const phx_vec3 up = reject3(rotate3(turn, s.up), axis), pole = reject3(chain->pole, axis);
             if (dot3(chain->pole, chain->pole) * setup->chain.direction_tolerance_squared < dot3(pole, pole)) {
                 const phx_vec3 wanted = unit(pole);
-                turn = mul4(turn4(forward, dot3(up, wanted), dot3(cross3(up, wanted), forward), length3(up)), turn);
+                turn = mul4(turn4(axis, dot3(up, wanted), dot3(cross3(up, wanted), axis), length3(up)), turn);
             } else if (j == last) {
                 flags |= PHX_FLAG_HINT_UNUSABLE;
             }
