@@ -2,7 +2,7 @@
 #define _POSIX_C_SOURCE 200809L /* popen */
 #include "support.h"
 
-static const char *const examples[] = {"first", "chain", "crowd"};
+static const char *const examples[] = {"first", "chain", "look", "crowd"};
 enum { EXAMPLES = sizeof examples / sizeof *examples };
 
 static char *text_of(FILE *file) {
