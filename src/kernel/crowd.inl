@@ -14,9 +14,12 @@ lane_inline lf ease(lf old, lf wanted, lf keep) { return f_select(f_lt(keep, f_s
 lane_inline lf settle(lf a) { return f_keep(f_lt(f_splat(1e-9f), f_abs(a)), a); }
 lane_inline lv3 v3_settle(lv3 a) { return v3(settle(a.x), settle(a.y), settle(a.z)); }
 lane_inline lm is_set(const float *row) { return f_lt(f_splat(0.5f), f_load(row)); }
-lane_inline void f_store_where(lm m, float *p, lf a) { f_store(p, f_select(m, a, f_load(p))); }
-lane_inline void i_store_where(lm m, void *p, li a) { i_store(p, i_select(m, a, i_load(p))); }
-lane_inline void v3_store_where(lm m, phx_rows3 *rows, uint32_t lane, lv3 a) { v3_store(rows, lane, v3_select(m, a, v3_load(rows, lane))); }
+/* rows of the lanes in m only; nearly always that is all of them */
+lane_inline void f_store_where(lm m, float *p, lf a) { f_store(p, lane_rare(!m_all(m)) ? f_select(m, a, f_load(p)) : a); }
+lane_inline void i_store_where(lm m, void *p, li a) { i_store(p, lane_rare(!m_all(m)) ? i_select(m, a, i_load(p)) : a); }
+lane_inline void v3_store_where(lm m, phx_rows3 *rows, uint32_t lane, lv3 a) {
+    v3_store(rows, lane, lane_rare(!m_all(m)) ? v3_select(m, a, v3_load(rows, lane)) : a);
+}
 
 static void crowd_prepare(const phx_crowd_task *task) {
     const phx_crowd_setup *setup = task->setup;
