@@ -80,7 +80,7 @@ int main(void) {
         for (uint32_t tile = 0; tile < phx_crowd_frame_tiles(crowd, &frame); ++tile) { /* what a job system hands out */
             phx_ray_blocks rays = phx_crowd_prepare(crowd, &frame, tile);
             cast(rays);
-            phx_crowd_solve(crowd, &frame, tile); /* the local rotations in `poses` are corrected in place */
+            phx_crowd_solve(crowd, &frame, tile); /* rotations, and the pelvis's translation, are corrected in place in `poses` */
         }
     }
 
