@@ -139,6 +139,8 @@ static void what_is_wrong_is_refused_and_leaves_no_file(void **state) {
     }
     assert_int_equal(run_tool("bake '%s' --ground hills", good), 2);
     assert_non_null(strstr(tool_said, "-o"));
+    assert_int_equal(run_tool("bake '%s' --ground hills -o out.gltf", good), 2);
+    assert_non_null(strstr(tool_said, "'out.gltf' does not end in .glb"));
     assert_int_equal(run_tool("bake '%s' --ground hills -o /nowhere/at/all.glb", good), 1);
 }
 

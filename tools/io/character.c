@@ -331,7 +331,11 @@ bool io_character_load(const char *path, const io_character_options *options, io
     else if (io_has_extension(path, ".glb") || io_has_extension(path, ".gltf") || (size >= 4 && memcmp(data, "glTF", 4) == 0))
         read = io_read_gltf(&reading, path, data, size, error);
     else if (io_has_extension(path, ".bvh")) read = io_read_bvh(&reading, path, data, size, error);
-    else read = io_read_assimp(&reading, path, data, size, error);
+    else {
+        read = io_read_assimp(&reading, path, data, size, error);
+        if (!read && !io_has_extension(path, ".fbx") && !io_has_extension(path, ".dae"))
+            io_fail(error, "%s: is no character that can be read; give a GLB, glTF, BVH, FBX or DAE file", path);
+    }
     free(data);
     for (size_t j = 0; read && j < character->joint_count; ++j) character->skeletal_count += character->joints[j].skeletal;
     if (read && character->skeletal_count == 0) {

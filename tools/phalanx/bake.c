@@ -117,6 +117,7 @@ int command_bake(int argc, char **argv) {
     if (ground_name == NULL)
         return cli_complain(CLI_USAGE, "bake", "--ground is missing: name a height map, a mesh, or flat, slope:DEG, stairs, hills");
     if (out == NULL) return cli_complain(CLI_USAGE, "bake", "-o is missing: name the GLB to write");
+    if (!io_has_extension(out, ".glb")) return cli_complain(CLI_USAGE, "bake", "-o: '%s' does not end in .glb, and a GLB is what is written", out);
     if (!cli_number("bake", "--unit", unit, 1e-6, 1e6, &reading.unit) || !cli_up("bake", up, &reading.up) ||
         !cli_number("bake", "--ground-scale", scale, 1e-6, 1e6, &placing.scale) ||
         !cli_number("bake", "--heading", heading, -360, 360, &placing.heading_degrees))

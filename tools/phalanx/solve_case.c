@@ -51,6 +51,10 @@ static bool refuse(const place *at, const char *field, const char *format, ...) 
 /* a value as the user wrote it, cut short */
 static const char *shown(const json_t *value) {
     static char text[64];
+    if (json_is_number(value)) { /* as it was written: integers are read as reals, and json_dumps would append ".0" */
+        snprintf(text, sizeof text, "%.9g", json_number_value(value));
+        return text;
+    }
     char *whole = value ? json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
     snprintf(text, sizeof text, "%.60s", whole ? whole : "?");
     if (whole && strlen(whole) > 60) memcpy(text + 57, "...", 4);
