@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CELL_WIDTH = 360, CELL_HEIGHT = 400, TITLE = 52, FOOT = 26, MARGIN = 34, LEGEND = 40 };
+enum { CELL_WIDTH = 360, CELL_HEIGHT = 400, TITLE = 52, FOOT = 26, MARGIN = 34, LEGEND = 40, LEGEND_ENTRY = 92 };
 
 typedef struct text {
     char *data;
@@ -115,13 +115,13 @@ static void put_arrow(text *out, const view *v, vec from, vec direction, double 
     const double x0 = across(v, from), y0 = down(v, from), x1 = across(v, to), y1 = down(v, to), length = hypot(x1 - x0, y1 - y0);
     if (length < 2) { /* it points at the reader, or away */
         put(out, "<circle cx='%.2f' cy='%.2f' r='7' fill='none' stroke='%s' stroke-dasharray='3 2'/>\n", x0, y0, colour);
-        put(out, "<text x='%.2f' y='%.2f' fill='%s'>%s</text>\n", x0 + 10, y0 - 6, colour, label);
+        put(out, "<text class='mark' x='%.2f' y='%.2f' fill='%s'>%s</text>\n", x0 + 10, y0 - 6, colour, label);
         return;
     }
     const double ux = (x1 - x0) / length, uy = (y1 - y0) / length;
     put(out, "<path d='M%.2f %.2fL%.2f %.2fM%.2f %.2fL%.2f %.2fL%.2f %.2f' fill='none' stroke='%s' stroke-width='1.6'/>\n", x0, y0, x1, y1,
         x1 - 6 * ux - 3 * uy, y1 - 6 * uy + 3 * ux, x1, y1, x1 - 6 * ux + 3 * uy, y1 - 6 * uy - 3 * ux, colour);
-    put(out, "<text x='%.2f' y='%.2f' fill='%s'>%s</text>\n", x1 + 4, y1 - 3, colour, label);
+    put(out, "<text class='mark' x='%.2f' y='%.2f' fill='%s'>%s</text>\n", x1 + 4, y1 - 3, colour, label);
 }
 
 /* The directions that a limit leaves to its bone: a fan for a hinge, a rim for a cone. */
@@ -208,8 +208,8 @@ static void put_case(text *out, const solve_case *one, double left, double top) 
     if (one->has_pole) put_arrow(out, &v, middle, one->pole, arrow, "#2e7d32", "pole");
     if (vec_length(one->bend) > 0 && !(one->flags & PHX_FLAG_BAD_INPUT))
         put_arrow(out, &v, vec_scale(vec_add(one->solved_position[0], tip), 0.5), one->bend, arrow * 0.7, "#6a1b9a", "bend");
-    put(out, "<text x='%.2f' y='%.2f'>root</text>\n", across(&v, one->solved_position[0]) + 8, down(&v, one->solved_position[0]) - 7);
-    put(out, "<text x='%.2f' y='%.2f'>tip</text>\n", across(&v, tip) + 8, down(&v, tip) + 14);
+    put(out, "<text class='mark' x='%.2f' y='%.2f'>root</text>\n", across(&v, one->solved_position[0]) + 8, down(&v, one->solved_position[0]) - 7);
+    put(out, "<text class='mark' x='%.2f' y='%.2f'>tip</text>\n", across(&v, tip) + 8, down(&v, tip) + 14);
 
     /* a round number of metres, between a seventh and a third of the width */
     const double rough = CELL_WIDTH / (6 * v.scale), power = pow(10, floor(log10(rough)));
@@ -230,7 +230,8 @@ char *solve_svg(const solve_cases *cases, size_t *size) {
         "<svg xmlns='http://www.w3.org/2000/svg' width='%zu' height='%zu' viewBox='0 0 %zu %zu' font-family='sans-serif' font-size='11' "
         "fill='#444'>\n",
         width, height, width, height);
-    put(&out, "<style>.title{font-size:15px;font-weight:bold;fill:#222}.limit{fill:#f9a825;fill-opacity:.2;stroke:#f9a825}</style>\n");
+    put(&out, "<style>.title{font-size:15px;font-weight:bold;fill:#222}.limit{fill:#f9a825;fill-opacity:.2;stroke:#f9a825}"
+              ".mark{paint-order:stroke;stroke:#fff;stroke-width:3px;stroke-linejoin:round}</style>\n");
     put(&out, "<rect width='%zu' height='%zu' fill='#f4f4f4'/>\n", width, height);
     for (size_t i = 0; i < cases->count; ++i)
         put_case(&out, &cases->all[i], (double)(i % columns * CELL_WIDTH), (double)(i / columns * CELL_HEIGHT));
@@ -240,7 +241,7 @@ char *solve_svg(const solve_cases *cases, size_t *size) {
                                              {"#f9a825", "limit"}};
     for (size_t i = 0; i < sizeof entries / sizeof *entries; ++i) {
         const size_t per_row = columns == 1 ? 4 : 7;
-        const double x = 16 + 84 * (double)(i % per_row), at = y + 16 * (double)(i / per_row);
+        const double x = 16 + LEGEND_ENTRY * (double)(i % per_row), at = y + 16 * (double)(i / per_row);
         put(&out, "<rect x='%.0f' y='%.0f' width='10' height='10' fill='%s'/><text x='%.0f' y='%.0f'>%s</text>\n", x, at - 9, entries[i][0],
             x + 15, at, entries[i][1]);
     }
