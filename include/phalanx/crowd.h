@@ -165,8 +165,9 @@ typedef struct phx_crowd_frame {
     uint32_t worker;        /* which workspace, where def.workspaces is not 0 */
 } phx_crowd_frame;
 
-/* Sixteen rays and their hits, with the fields, order and size of Embree 3's and 4's RTCRayHit16, so that a block can be passed
- * to rtcIntersect16 as it is. The caller fills tfar (distance), Ng (any length, pointing out of the ground) and geomID (the
+/* Sixteen rays and their hits, with the fields, order and size of Embree's RTCRayHit16, so that a block can be passed to
+ * rtcIntersect16 as it is: Embree 3, and 4 where built with one instance level and without instance arrays, which add a row at the
+ * end. Assert sizeof(phx_ray_block) == sizeof(struct RTCRayHit16), and copy where it does not hold. The caller fills tfar (distance), Ng (any length, pointing out of the ground) and geomID (the
  * body, PHX_NO_HIT = nothing); u, v, primID and instID are its to write as well, and nothing else is. */
 typedef struct phx_ray_block {
     PHX_ALIGN_64 float org_x[PHX_BLOCK_LANES];
