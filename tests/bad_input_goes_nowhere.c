@@ -69,6 +69,9 @@ static void poison_chains(const char *name, solve_function solve, const phx_back
         } else {
             fine = fine && all_finite(position, 3 * JOINTS);
             if (options & CHAIN_BEND) fine = fine && all_finite(record + o.bend, 3);
+            if (options & CHAIN_CORRECTION && options & (CHAIN_ROTATION | CHAIN_LOCALS))
+                fine = fine && all_finite(record + (options & CHAIN_IN_PLACE && options & CHAIN_ROTATION ? o.rotation : o.rotation_out), 4 * JOINTS) &&
+                       all_finite(record + (options & CHAIN_IN_PLACE && options & CHAIN_LOCALS ? o.local : o.local_out), 4 * JOINTS);
         }
         if (options & CHAIN_CORRECTION) fine = fine && all_finite(record + o.correction, 4 * JOINTS);
         if (fine) continue;
@@ -87,12 +90,34 @@ static void a_bad_number_in_a_chain_stays_there(void **state) {
         0, CHAIN_LENGTH, CHAIN_LENGTH | CHAIN_START | CHAIN_POLE | CHAIN_BEND | CHAIN_REST_BEND | CHAIN_WEIGHT,
         CHAIN_ROTATION | CHAIN_CORRECTION | CHAIN_LIMITS | CHAIN_LENGTH | CHAIN_POLE, CHAIN_LOCALS | CHAIN_PARENT | CHAIN_CORRECTION | CHAIN_TIP | CHAIN_WEIGHT,
         CHAIN_ROTATION | CHAIN_CORRECTION | CHAIN_LIMITS | CHAIN_START | CHAIN_TIP | CHAIN_BEND | CHAIN_WEIGHT | CHAIN_LENGTH | CHAIN_IN_PLACE,
-        CHAIN_SOFT | CHAIN_STRETCH | CHAIN_LENGTH | CHAIN_PLANE | CHAIN_POLE | CHAIN_BEND};
+        CHAIN_SOFT | CHAIN_STRETCH | CHAIN_LENGTH | CHAIN_PLANE | CHAIN_POLE | CHAIN_BEND,
+        CHAIN_ROTATION | CHAIN_PARENT | CHAIN_CORRECTION, CHAIN_LOCALS | CHAIN_PARENT | CHAIN_CORRECTION};
     FOR_EACH_BACKEND(backend)
         for (size_t k = 0; k < sizeof sets / sizeof *sets; ++k) {
             poison_chains("fabrik", by_fabrik, backend, sets[k], &r);
             poison_chains("ccd", by_ccd, backend, sets[k], &r);
         }
+}
+
+/* A chain given other lengths than its joints show, and no weight: left as animated, and its residual is that of the animated tip. */
+static void a_chain_without_weight_says_how_far_it_is(void **state) {
+    (void)state;
+    static const phx_vec3 joints[4] = {{0, 0, 0}, {0, 1, 0}, {0, 2, 0}, {0, 3, 0}}, target = {2, 2, 0};
+    static const float lengths[3] = {0.5f, 0.5f, 0.5f}, weight = 0.0f;
+    FOR_EACH_BACKEND(backend) {
+        phx_vec3 out[4];
+        phx_result result;
+        phx_chain_job job = phx_chain_job_default();
+        job.count = 1, job.joints = 4, job.position = phx_joint_view_of(joints, 0, 12), job.length = phx_joint_view_of(lengths, 0, 4);
+        job.target = PHX_VIEW_ONE(&target), job.weight = PHX_VIEW_ONE(&weight);
+        job.position_out = phx_joint_view_of(out, sizeof out, 12), job.result = phx_view_of(&result, sizeof result);
+        assert_true(by_ccd(backend, 0, &job));
+        assert_memory_equal(out, joints, sizeof out);
+        assert_float_equal(result.residual, 2.236068f, 1e-5f);
+        assert_true(by_fabrik(backend, 0, &job));
+        assert_memory_equal(out, joints, sizeof out);
+        assert_float_equal(result.residual, 2.236068f, 1e-5f);
+    }
 }
 
 /* ---- two bones ---- */
@@ -171,9 +196,10 @@ static void a_bad_number_in_a_character_stays_there(void **state) {
     phx_transform *poses = malloc(COUNT * RIG_JOINTS * sizeof *poses), *before = malloc(COUNT * RIG_JOINTS * sizeof *before);
     float *others = malloc(COUNT * 10 * sizeof *others); /* root position and rotation, weight, support */
     FOR_EACH_BACKEND(backend)
-        for (int scaled = 0; scaled < 2; ++scaled) {
+        for (int variant = 0; variant < 3; ++variant) { /* plain, scaled, and with the bad frame at PHX_LOD_REPLAY */
+            const uint32_t repeats = PHX_CHARACTER_LOD(PHX_LOD_REPLAY);
             phx_crowd_def def = rig_def(backend, COUNT);
-            def.scaled = scaled;
+            def.scaled = variant == 1, def.replay = variant == 2;
             phx_crowd *crowd = phx_crowd_create(&def, NULL);
             assert_non_null(crowd);
             for (uint32_t f = 0; f < 4; ++f) { /* good, bad, good, good */
@@ -192,6 +218,7 @@ static void a_bad_number_in_a_character_stays_there(void **state) {
                 frame.count = COUNT, frame.dt = 1.0f / 30, frame.poses = phx_poses_of(poses, RIG_JOINTS);
                 frame.root_position = phx_view_of(others, 40), frame.root_rotation = phx_view_of(others + 3, 40);
                 frame.weight = phx_view_of(others + 7, 40), frame.support = phx_view_of(others + 8, 40);
+                if (variant == 2 && f == 1) frame.flags = PHX_VIEW_ONE(&repeats);
                 run_frame(crowd, &frame, ground_hills, NULL);
                 for (size_t k = 0; k < (size_t)COUNT * RIG_JOINTS * 10; ++k) {
                     const float *a = (const float *)(const void *)poses + k, *b = (const float *)(const void *)before + k;
@@ -220,6 +247,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_bad_number_in_a_leg_stays_there),
         cmocka_unit_test(a_bad_number_in_a_chain_stays_there),
+        cmocka_unit_test(a_chain_without_weight_says_how_far_it_is),
         cmocka_unit_test(a_bad_number_in_a_character_stays_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

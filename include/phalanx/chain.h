@@ -4,6 +4,9 @@
  * Two faces, as for two bones. BLOCKS are rows of 16 chains that the caller keeps. A JOB is a set of strided views over the
  * caller's own arrays. Both give the same bits for the same chain, on every backend, in every position, alone or among others.
  *
+ * Bad input, flagged and left as animated: a position, start or length that is NaN or infinite, a NaN weight, a negative length, no length
+ * at all, lengths or distances above 1e9, a rotation among those given, or its product with its parents, that is far from unit length.
+ *
  * Joint j turns bone j, which leads from joint j to joint j + 1; the tip turns nothing, but has a rotation. Work is done
  * relative to the root, so distance from the origin costs accuracy only where positions are read and written. */
 #ifndef PHALANX_CHAIN_H

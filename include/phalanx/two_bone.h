@@ -39,7 +39,7 @@ typedef struct phx_two_bone_block {
     phx_rows3 root, mid, tip; /* in: animated joint positions */
     phx_rows3 target;         /* in: where the tip should go */
     phx_rows3 pole;           /* in: direction the mid joint should bend toward; zero = none */
-    phx_rows3 bend;           /* in: previous bend direction, zero = none; out: unit bend used (unchanged for bad input) */
+    phx_rows3 bend;           /* in: previous bend direction, zero = none; out: unit bend used (bad input: as it was; zero if unusable) */
     phx_rows4 root_rotation;  /* out: correction, new world rotation = correction * animated world rotation */
     phx_rows4 mid_rotation;   /* out: likewise */
     phx_rows1 residual;       /* out: metres */

@@ -648,7 +648,7 @@ static inline void ccd_prepare(ccd_lanes *c, const phx_ccd_setup *setup, const p
             const lv3 at = v3_load(start + j, lane);
             ok = m_and(ok, f_lt(v3_dot(at, at), f_splat(1e30f)));
         }
-    if (limited || blocks->target_rotation) {
+    if (rotation) {
         for (uint32_t j = from ? from - 1 : 0; j < joints; ++j) ok = m_and(ok, ccd_is_rotation(q4_load(rotation + j, lane)));
         if (from == 0) ok = m_and(ok, ccd_is_rotation(parent));
     }
@@ -812,7 +812,10 @@ static inline void ccd_finish(ccd_lanes *c, const phx_chain_blocks *blocks, size
     }
 
     /* honesty: the residual as returned, and what stood in the way */
-    const lf residual = v3_length(v3_sub(v3_scale(c->delta, c->unit), c->at[bones]));
+    lv3 end = c->at[bones];
+    if (blocks->length && !m_all(moved)) /* laid out with the given lengths, but left where it was */
+        end = v3_select(moved, end, v3_scale(v3_sub(v3_load(position + tip, lane), c->root), c->unit));
+    const lf residual = v3_length(v3_sub(v3_scale(c->delta, c->unit), end));
     const lm reached = f_le(residual, c->tolerance);
     const lf epsilon = f_mul(c->full, f_splat(0x1p-22f));
     const lm far = f_lt(f_sub(c->full, epsilon), c->distance);

@@ -44,6 +44,19 @@ static inline phx_view joint_of(phx_joint_view view, uint32_t joint) {
     return phx_view_of((const char *)view.data + joint * view.joint_stride, view.chain_stride);
 }
 
+/* World rotation of a joint; zero, which is no rotation, where it is not finite, so that its bits are the same everywhere. */
+static inline lq4 world_of(lq4 above, lq4 local) {
+    const lq4 world = q4_mul(above, local);
+    const lf zero = f_splat(0.0f);
+    return q4_select(f_lt(q4_dot(world, world), f_splat(1e30f)), world, (lq4){zero, zero, zero, zero});
+}
+
+/* Local rotation of a joint; identity where one of the two is no rotation. */
+static inline lq4 local_of(lq4 above, lq4 world) {
+    const lq4 local = q4_normalize(q4_mul(q4_conjugate(above), world));
+    return q4_select(f_lt(f_splat(0.25f), q4_dot(local, local)), local, q4_identity());
+}
+
 /* Rows handed out one after the other. */
 typedef struct chain_arena {
     PHX_ALIGN_64 float rows[CHAIN_ARENA_ROWS * PHX_BLOCK_LANES];
@@ -106,7 +119,7 @@ static void chain_job_run(const void *setup, const phx_chain_job *job, size_t fi
                 if (start) v3_store(start + row, lane, pack3(joint_of(job->start, j), i, left));
                 if (local) {
                     const lq4 own = pack4(joint_of(job->local, j), i, left);
-                    world = q4_mul(world, own);
+                    world = world_of(world, own);
                     q4_store(local + row, lane, own);
                     q4_store(rotation + row, lane, world);
                 } else if (rotation) {
@@ -144,8 +157,8 @@ static void chain_job_run(const void *setup, const phx_chain_job *job, size_t fi
                 const lq4 before = q4_load(rotation + row, lane), now = q4_select(still, before, q4_mul(correction, before));
                 if (job->rotation_out.data) unpack4(joint_of(job->rotation_out, j), i, left, now);
                 if (job->local_out.data) {
-                    const lq4 kept = local ? q4_load(local + row, lane) : q4_normalize(q4_mul(q4_conjugate(above_before), before));
-                    const lq4 fresh = q4_normalize(q4_mul(q4_conjugate(above), now));
+                    const lq4 kept = local ? q4_load(local + row, lane) : local_of(above_before, before);
+                    const lq4 fresh = local_of(above, now);
                     unpack4(joint_of(job->local_out, j), i, left, q4_select(m_and(still, above_still), kept, fresh));
                 }
                 above = now, above_before = before, above_still = still;

@@ -611,7 +611,9 @@ lane_inline void repeat_rotation(const phx_crowd_task *task, const crowd_lanes *
     const size_t index = poses->layout == PHX_POSE_COMPACT ? slot : joint, first = task->first + (size_t)l->group * PHX_BLOCK_LANES;
     const lv3 v = v3_load(replay, l->lane);
     const lq4 correction = {v.x, v.y, v.z, f_sqrt(f_max(f_sub(f_splat(1.0f), v3_dot(v, v)), f_splat(0.0f)))};
-    store_rotation(where, poses, index, first, l->lane, l->s, q4_mul(correction, load_rotation(poses, index, first, l->lane, l->s)));
+    const lq4 animated = load_rotation(poses, index, first, l->lane, l->s);
+    const lm finite = f_lt(q4_dot(animated, animated), f_splat(1e30f));
+    store_rotation(m_and(where, finite), poses, index, first, l->lane, l->s, q4_mul(correction, animated));
 }
 
 /* Characters at a lower level of detail: last frame's local corrections on this frame's animation. */

@@ -188,6 +188,11 @@ static lm wrong_lengths(fabrik_set *set, uint32_t vector, uint32_t bones, lm the
 
 /* ---- the beginning of LANES chains ---- */
 
+static inline lm is_rotation(lq4 a) {
+    const lf squared = q4_dot(a, a);
+    return m_and(f_lt(f_splat(0.25f), squared), f_lt(squared, f_splat(4.0f)));
+}
+
 static inline fabrik_case fabrik_begin(const phx_chain_setup *setup, const phx_chain_blocks *blocks, size_t block, uint32_t lane, uint32_t chain,
                                        lm valid, fabrik_set *set, uint32_t vector) {
     const lf zero = f_splat(0.0f), one = f_splat(1.0f);
@@ -248,6 +253,10 @@ static inline fabrik_case fabrik_begin(const phx_chain_setup *setup, const phx_c
     c.weight = blocks->weight ? f_load(blocks->weight[block].v + lane) : one;
     c.ok = m_and(m_and(m_and(f_lt(f_splat(1e-9f), whole), f_lt(whole, f_splat(1e9f))), m_and(f_lt(distance, f_splat(1e9f)), f_le(zero, shortest))),
                  m_and(m_and(f_lt(sideways, f_splat(1e21f)), f_lt(farthest, f_splat(1e9f))), m_and(f_lt(astray, f_splat(1e21f)), f_eq(c.weight, c.weight))));
+    if (blocks->rotation) {
+        for (uint32_t j = 0; j <= bones; ++j) c.ok = m_and(c.ok, is_rotation(q4_load(blocks->rotation + block * blocks->joints + j, lane)));
+        if (blocks->parent_rotation) c.ok = m_and(c.ok, is_rotation(q4_load(blocks->parent_rotation + block, lane)));
+    }
     c.flags = i_select(f_le(shortest, f_mul(whole, f_splat(1e-6f))), i_splat(PHX_FLAG_ZERO_LENGTH), i_splat(0));
     c.stretch = one;
 
@@ -507,11 +516,6 @@ static inline lq4 swing_between(lv3 from, lv3 to, lv3 normal) {
     lv3 spare = v3_reject(normal, to);
     spare = v3_select(f_lt(f_splat(1e-4f), v3_dot(spare, spare)), spare, v3_reject(spare_direction(to), to));
     return q4_between(from, to, one, v3_scale(spare, f_div(one, v3_length(spare))));
-}
-
-static inline lm is_rotation(lq4 a) {
-    const lf squared = q4_dot(a, a);
-    return m_and(f_lt(f_splat(0.25f), squared), f_lt(squared, f_splat(4.0f)));
 }
 
 /* direction of an animated bone; the target's direction where it has no length */

@@ -519,7 +519,7 @@ static void solve_chain(const void *call, phx_reference_chain *chain) {
     sound &= 1e-9f < total && total < 1e9f && target_distance < 1e9f;
     if (chain->has_start)
         for (uint32_t j = from; j < joints; ++j) sound &= dot3(chain->start[j], chain->start[j]) < 1e30f;
-    if (c.limited || chain->has_target_rotation) {
+    if (chain->has_rotation) {
         for (uint32_t j = from ? from - 1 : 0; j < joints; ++j) sound &= is_rotation(chain->rotation[j]);
         if (from == 0) sound &= is_rotation(chain->parent_rotation);
     }
@@ -636,7 +636,9 @@ static void solve_chain(const void *call, phx_reference_chain *chain) {
     }
 
     /* honesty: the residual as returned, and what stood in the way */
-    const float residual = length3(sub3(scale3(delta, unit), c.at[bones]));
+    phx_vec3 end = c.at[bones];
+    if (chain->has_length && !moved) end = scale3(sub3(chain->position[tip], root), unit); /* laid out with the given lengths, but left where it was */
+    const float residual = length3(sub3(scale3(delta, unit), end));
     if (residual <= c.tolerance) {
         flags |= PHX_FLAG_REACHED;
     } else {

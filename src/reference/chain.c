@@ -77,6 +77,18 @@ static void write_joint(phx_joint_view view, size_t i, uint32_t j, const void *v
 
 static int still(phx_quat correction) { return correction.x == 0.0f && correction.y == 0.0f && correction.z == 0.0f && correction.w == 1.0f; }
 
+/* zero, which is no rotation, where it is not finite, so that its bits are the same everywhere */
+static phx_quat world_of(phx_quat above, phx_quat local) {
+    const phx_quat world = mul4(above, local);
+    return dot4(world, world) < 1e30f ? world : quat(0.0f, 0.0f, 0.0f, 0.0f);
+}
+
+/* identity where one of the two is no rotation */
+static phx_quat local_of(phx_quat above, phx_quat world) {
+    const phx_quat local = normalize4(mul4(conjugate4(above), world));
+    return 0.25f < dot4(local, local) ? local : quat_identity();
+}
+
 void phx_reference_chain_job(const void *setup, const phx_chain_job *job, size_t first, size_t count, phx_reference_chain_solver *solve) {
     const uint32_t joints = job->joints;
     phx_reference_chain chain;
@@ -92,7 +104,7 @@ void phx_reference_chain_job(const void *setup, const phx_chain_job *job, size_t
             if (j + 1 < joints) read_joint(job->length, i, j, &chain.length[j], 4);
             if (job->local.data) {
                 read_joint(job->local, i, j, &local[j], 16);
-                chain.rotation[j] = world = mul4(world, local[j]);
+                chain.rotation[j] = world = world_of(world, local[j]);
             }
         }
         chain.has_start = job->start.data != NULL, chain.has_rotation = job->rotation.data || job->local.data;
@@ -119,8 +131,8 @@ void phx_reference_chain_job(const void *setup, const phx_chain_job *job, size_t
             const phx_quat before = chain.rotation[j], now = own_still ? before : mul4(chain.correction[j], before);
             write_joint(job->rotation_out, i, j, &now, 16);
             if (job->local_out.data) {
-                phx_quat own = normalize4(mul4(conjugate4(above), now));
-                if (own_still && above_still) own = job->local.data ? local[j] : normalize4(mul4(conjugate4(above_before), before));
+                phx_quat own = local_of(above, now);
+                if (own_still && above_still) own = job->local.data ? local[j] : local_of(above_before, before);
                 write_joint(job->local_out, i, j, &own, 16);
             }
             above = now, above_before = before, above_still = own_still;

@@ -488,7 +488,8 @@ static void repeat_rotation(const phx_crowd_task *task, const one *o, size_t joi
     const size_t index = poses->layout == PHX_POSE_COMPACT ? slot : joint;
     const phx_vec3 v = row3(replay, o->lane);
     const phx_quat correction = quat(v.x, v.y, v.z, sqrtf(max1(1.0f - dot3(v, v), 0.0f)));
-    phx_reference_set_rotation(poses, index, o->character, mul4(correction, phx_reference_rotation(poses, index, o->character)));
+    const phx_quat animated = phx_reference_rotation(poses, index, o->character);
+    if (dot4(animated, animated) < 1e30f) phx_reference_set_rotation(poses, index, o->character, mul4(correction, animated));
 }
 
 /* A character at a lower level of detail: last frame's local corrections on this frame's animation. */

@@ -133,6 +133,11 @@ static phx_quat turn_about(phx_vec3 axis, phx_vec3 now, phx_vec3 wanted) {
     return 1e-6f < scale ? turn4(axis, cosine, sine, scale) : quat_identity();
 }
 
+static int is_rotation(phx_quat a) {
+    const float squared = dot4(a, a);
+    return 0.25f < squared && squared < 4.0f;
+}
+
 /* Reads the chain, decides what can be decided without a round, prepares the rest. */
 static void begin(const phx_chain_setup *setup, const phx_reference_chain *chain, limb *limb) {
     const uint32_t bones = chain->joints - 1;
@@ -177,6 +182,10 @@ static void begin(const phx_chain_setup *setup, const phx_reference_chain *chain
     limb->stretch = 1.0f;
     limb->ok = 1e-9f < whole && whole < 1e9f && distance < 1e9f && 0.0f <= shortest && sideways < 1e21f && farthest < 1e9f &&
                astray < 1e21f && chain->weight == chain->weight;
+    if (chain->has_rotation) {
+        for (uint32_t j = 0; j <= bones; ++j) limb->ok &= is_rotation(chain->rotation[j]);
+        limb->ok &= is_rotation(chain->parent_rotation);
+    }
     limb->moved = limb->active = 0;
     limb->flags = 0;
     if (!limb->ok) {
@@ -350,11 +359,6 @@ static phx_vec3 other_bend(phx_vec3 a, phx_vec3 b, phx_vec3 axis, float toleranc
     if (!take_hint(a, axis, tolerance_squared, &chosen) && !take_hint(b, axis, tolerance_squared, &chosen))
         chosen = reject3(spare_direction(axis), axis);
     return unit_bend(chosen, axis);
-}
-
-static int is_rotation(phx_quat a) {
-    const float squared = dot4(a, a);
-    return 0.25f < squared && squared < 4.0f;
 }
 
 /* Pole, rotations, tip, weight, stretch: everything after the rounds. */
