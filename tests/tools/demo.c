@@ -182,6 +182,8 @@ static void what_is_wrong_is_refused_in_a_sentence(void **state) {
         {"--ground nowhere.png", 1, "nowhere.png"},
         {"--character nobody.glb", 1, "nobody.glb"},
         {"--json /nowhere/at/all.json", 1, "/nowhere/at/all.json"},
+        {"--json same.out --capture same.out", 2, "--json and --capture"},
+        {"--json /dev/null --ground same.out --capture same.out", 2, "--ground and --capture"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         const char *json = scratch("refused.json"), *report = scratch("refused.html");

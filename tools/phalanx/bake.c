@@ -122,6 +122,11 @@ int command_bake(int argc, char **argv) {
         !cli_number("bake", "--ground-scale", scale, 1e-6, 1e6, &placing.scale) ||
         !cli_number("bake", "--heading", heading, -360, 360, &placing.heading_degrees))
         return CLI_USAGE;
+    /* a GLB may be baked in place: all that it held stays in it */
+    const cli_file read[] = {{"CHARACTER", file, false}, {"--json", json, true}, {"--report", report, true}};
+    const cli_file named[] = {{"-o", out, true}, {"--ground", ground_name, false}, {"--json", json, true}, {"--report", report, true}};
+    if (!cli_files_distinct("bake", read, sizeof read / sizeof *read) || !cli_files_distinct("bake", named, sizeof named / sizeof *named))
+        return CLI_USAGE;
     placing.has_origin = origin != NULL;
     if (origin != NULL && !parse_origin(origin, placing.origin))
         return cli_complain(CLI_USAGE, "bake", "--origin: '%s' is not X,Z in metres", origin);

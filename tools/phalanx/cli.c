@@ -1,6 +1,8 @@
 /* Options of the commands: parsing them, and the help that comes from the same table. */
 #include "cli.h"
 
+#include <sys/stat.h>
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,4 +107,27 @@ bool cli_up(const char *command, const char *text, char *up) {
     }
     cli_complain(CLI_USAGE, command, "--up: '%s' is neither y nor z", text);
     return false;
+}
+
+static bool is_file(const cli_file *file) { return file->path != NULL && strcmp(file->path, "-") != 0; }
+
+/* by name, or, where both exist, by what the names lead to; devices such as /dev/null take any number */
+static bool same_file(const char *a, const char *b) {
+    struct stat one, other;
+    const bool there = stat(a, &one) == 0, there_too = stat(b, &other) == 0;
+    if ((there && !S_ISREG(one.st_mode)) || (there_too && !S_ISREG(other.st_mode))) return false;
+    if (there && there_too) return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+    return strcmp(a, b) == 0;
+}
+
+bool cli_files_distinct(const char *command, const cli_file *files, size_t count) {
+    for (size_t i = 0; i < count; ++i)
+        for (size_t k = i + 1; k < count; ++k) {
+            if (!(files[i].written || files[k].written) || !is_file(files + i) || !is_file(files + k)) continue;
+            if (!same_file(files[i].path, files[k].path)) continue;
+            cli_complain(CLI_USAGE, command, "%s and %s are both '%s', and one would be lost; give them different names", files[i].name,
+                         files[k].name, files[k].path);
+            return false;
+        }
+    return true;
 }

@@ -45,6 +45,17 @@ bool cli_count(const char *command, const char *option, const char *text, uint64
 /* --up y or z, as io_character_options wants it. */
 bool cli_up(const char *command, const char *text, char *up);
 
+/* A file of the command line; a NULL path or "-" is none. */
+typedef struct cli_file {
+    const char *name; /* of its option, or what it is */
+    const char *path;
+    bool written;
+} cli_file;
+
+/* False after a sentence on standard error (return CLI_USAGE then) where a file that is written is also another one of these, by
+ * whatever name: one of the two would be lost. */
+bool cli_files_distinct(const char *command, const cli_file *files, size_t count);
+
 /* "phalanx COMMAND: " and the sentence on standard error. Returns `status`. */
 int cli_complain(int status, const char *command, const char *format, ...) __attribute__((format(printf, 3, 4)));
 

@@ -87,6 +87,9 @@ int command_demo(int argc, char **argv) {
                              .option_count = sizeof options / sizeof *options};
     int status = cli_parse(&line, argc, argv);
     if (status >= 0) return status;
+    const cli_file named[] = {{"--character", character_path, false}, {"--ground", ground_text, false}, {"--json", json, true},
+                              {"--report", report, true}, {"--capture", capture, true}};
+    if (!cli_files_distinct("demo", named, sizeof named / sizeof *named)) return CLI_USAGE;
     uint64_t count = 10000, frames = 240, threads = 1, seed = 1;
     io_character_options reading = {0};
     ground_options placing = ground_default_options();

@@ -138,6 +138,8 @@ int command_feet(int argc, char **argv) {
                              .file_most = 1};
     const int status = cli_parse(&line, argc, argv);
     if (status >= 0) return status;
+    const cli_file named[] = {{"SCENARIO.json", file, false}, {"--capture", capture, true}};
+    if (!cli_files_distinct("feet", named, sizeof named / sizeof *named)) return CLI_USAGE;
     const phx_backend *backend = backend_name ? phx_backend_find(backend_name) : phx_backend_best();
     if (!backend)
         return cli_complain(CLI_USAGE, "feet", "--backend: '%s' is not usable here; `phalanx backends` lists those that are", backend_name);

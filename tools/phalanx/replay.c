@@ -143,6 +143,8 @@ int command_replay(int argc, char **argv) {
         .file_most = 1};
     const int status = cli_parse(&line, argc, argv);
     if (status >= 0) return status;
+    const cli_file named[] = {{"CAPTURE", file, false}, {"--report", page, true}};
+    if (!cli_files_distinct("replay", named, sizeof named / sizeof *named)) return CLI_USAGE;
     const phx_backend *backend = backend_name ? phx_backend_find(backend_name) : phx_backend_best();
     if (!backend)
         return cli_complain(CLI_USAGE, "replay", "--backend: '%s' is not usable here; `phalanx backends` lists those that are",

@@ -109,6 +109,8 @@ int command_solve(int argc, char **argv) {
                              .file_most = 1};
     const int status = cli_parse(&line, argc, argv);
     if (status >= 0) return status;
+    const cli_file named[] = {{"CASES.json", files[0], false}, {"--svg", svg_path, true}};
+    if (!cli_files_distinct("solve", named, sizeof named / sizeof *named)) return CLI_USAGE;
     const phx_backend *backend = backend_name ? phx_backend_find(backend_name) : phx_backend_best();
     if (!backend)
         return cli_complain(CLI_USAGE, "solve", "--backend '%s' is none that is usable here; `phalanx backends` lists them", backend_name);
