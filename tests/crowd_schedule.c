@@ -199,8 +199,39 @@ static void skipped_time_is_caught_up(void **state) {
     assert_true(fabsf(pelvis[0] - pelvis[1]) < 1e-4f);
 }
 
+/* However the root moves, steadily or in jumps, the correction keeps to its range; a steady climb or fall leaves none behind. */
+static void the_pelvis_keeps_its_range_whatever_the_root_does(void **state) {
+    (void)state;
+    random_state r = random_seeded("root motion", 0x9E1);
+    for (int round = 0; round < 60; ++round) {
+        phx_crowd *crowd = make_crowd(1, 1);
+        phx_transform pose[RIG_JOINTS];
+        phx_vec3 position = {0, 0, 0};
+        const float speed = random_float(&r, -8, 8);
+        const int hit = round % 3, jumps = round % 2;
+        phx_crowd_frame frame;
+        memset(&frame, 0, sizeof frame);
+        frame.count = 1, frame.dt = 1.0f / 60, frame.root_position = PHX_VIEW_ONE(&position), frame.poses = phx_poses_of(pose, RIG_JOINTS);
+        for (int f = 0; f < 120; ++f) {
+            rig_walk(pose, 0.1f * (float)f);
+            position.y += jumps && f % 7 == 0 ? random_float(&r, -0.45f, 0.45f) : f < 90 ? speed / 60 : 0;
+            phx_ray_blocks rays = phx_crowd_prepare(crowd, &frame, 0);
+            for (uint32_t b = 0; hit && b < rays.count; ++b) { /* ground that goes with the root, or none */
+                rays.blocks[b].tfar[0] = rays.blocks[b].org_y[0] - position.y;
+                rays.blocks[b].Ng_x[0] = rays.blocks[b].Ng_z[0] = 0, rays.blocks[b].Ng_y[0] = 1, rays.blocks[b].geomID[0] = 0;
+            }
+            assert_int_equal(phx_crowd_solve(crowd, &frame, 0), PHX_OK);
+            const float pelvis = phx_crowd_pelvis(crowd, 0);
+            assert_true(pelvis >= -0.5f && pelvis <= 0.2f);
+            if (!jumps && !hit && f > 60) assert_true(fabsf(pelvis) < 1e-3f); /* falling or rising over no ground */
+        }
+        phx_crowd_destroy(crowd);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_pelvis_keeps_its_range_whatever_the_root_does),
         cmocka_unit_test(the_budget_goes_to_the_highest_scores), cmocka_unit_test(wrong_arguments_are_named),
         cmocka_unit_test(threads_change_no_bit),                 cmocka_unit_test(replay_repeats_the_last_correction),
         cmocka_unit_test(skipped_time_is_caught_up),

@@ -54,7 +54,7 @@ typedef struct phx_crowd_params {
     float max_foot_pitch;     /* a foot turns at most this far from its animated attitude, toes up or down; [0, 1], default 45 degrees */
     float max_foot_roll;      /* and sideways; [0, 0.55], default 30 degrees */
     float max_pelvis_drop;    /* default 0.5 */
-    float max_pelvis_rise;    /* default 0.1 */
+    float max_pelvis_rise;    /* default 0.2 */
     float pelvis_speed;       /* the pelvis correction moves at most this fast, metres a second; default 1.5 */
     float pelvis_half_life;   /* default 0.03 s */
     float ground_half_life;   /* jumps of the ground under a foot ease out with this half-life; default 0.05 s */

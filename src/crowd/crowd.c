@@ -11,7 +11,7 @@ phx_crowd_params phx_crowd_params_default(void) {
     phx_crowd_params params;
     params.step_up = 0.6f, params.step_down = 0.6f;
     params.max_slope = 1.04719755f, params.max_foot_pitch = 0.78539816f, params.max_foot_roll = 0.52359878f;
-    params.max_pelvis_drop = 0.5f, params.max_pelvis_rise = 0.1f;
+    params.max_pelvis_drop = 0.5f, params.max_pelvis_rise = 0.2f;
     params.pelvis_speed = 1.5f;
     params.pelvis_half_life = 0.03f, params.ground_half_life = 0.05f, params.tilt_half_life = 0.05f, params.weight_half_life = 0.1f;
     params.hold_seconds = 0.1f;

@@ -69,6 +69,7 @@ typedef struct phx_character_state {
     phx_rows3 root;     /* last root position */
     phx_rows1 pelvis;   /* correction along up */
     phx_rows1 velocity; /* of the pelvis, for the spring */
+    phx_rows1 climbing; /* 1 = the root rose or fell faster than the pelvis may move */
     phx_rows3 sunk;     /* the pelvis joint's last local translation by which it was moved: for replay */
 } phx_character_state;
 

@@ -637,15 +637,19 @@ static void repeat_corrections(const phx_crowd_task *task, const crowd_lanes *l,
 }
 
 /* The pelvis follows what the legs need: exponentially or by a critically damped spring, both exact for any dt, at bounded speed. */
-lane_inline lf follow_pelvis(const phx_crowd_task *task, const crowd_lanes *l, lf wanted) {
+lane_inline lf follow_pelvis(const phx_crowd_task *task, const crowd_lanes *l, lf wanted, lf weight) {
     const phx_crowd_setup *setup = task->setup;
     phx_character_state *character = task->characters + l->group;
     const lf reach = f_mul(f_splat(setup->pelvis_speed), l->dt);
     lf old = f_load(character->pelvis.v + l->lane);
-    /* a root that steps, as a capsule on stairs does, does not take the pelvis with it faster than it may move */
+    /* a root that steps, as a capsule on stairs does, does not take the pelvis with it faster than it may move; a root that goes on
+     * climbing or falling does, and so does one whose feet have no ground */
     const lf climb = v3_dot(l->travel, v3_of(setup->up));
-    const lm stepped = m_and(m_and(f_lt(reach, f_abs(climb)), f_lt(f_splat(0.0f), l->dt)), f_lt(f_abs(climb), f_splat(setup->max_pelvis_drop)));
+    const lm fast = m_and(m_and(l->remembered, f_lt(reach, f_abs(climb))), f_lt(f_splat(0.0f), l->dt));
+    const lm stepped = m_and(m_andnot(fast, is_set(character->climbing.v + l->lane)), m_and(f_lt(f_abs(climb), f_splat(setup->max_pelvis_drop)), f_lt(f_splat(0.0f), weight)));
+    f_store_where(l->good, character->climbing.v + l->lane, f_keep(fast, f_splat(1.0f)));
     old = f_select(stepped, f_sub(old, climb), old);
+    old = f_min(f_max(old, f_splat(-setup->max_pelvis_drop)), f_splat(setup->max_pelvis_rise));
     lf pelvis;
     if (setup->pelvis_spring) { /* x(t) = (x0 + (v0 + w x0) t) e^-wt, at half after the half-life: w = 1.67835 / half-life */
         const lf rate = f_splat(setup->pelvis_rate), away = f_sub(old, wanted);
@@ -724,16 +728,17 @@ static void crowd_solve(const phx_crowd_task *task) {
             if (frame->weight.data) weight = f_min(f_max(pack1(frame->weight, l.s.first, l.s.count), zero), one);
 
             leg_work work[PHX_MAX_LEGS];
-            lf drop = zero, rise = f_splat(setup->max_pelvis_rise), standing = zero;
+            lf drop = zero, rise = f_splat(setup->max_pelvis_rise), standing = zero, held = zero;
             for (uint32_t leg = 0; leg < legs; ++leg) {
                 work[leg] = place_foot(task, &l, leg);
                 lf leg_drop, leg_rise;
                 pelvis_demand(setup, setup->legs + leg, joints, lane, &work[leg], &leg_drop, &leg_rise);
                 drop = f_min(leg_drop, drop), rise = f_min(leg_rise, rise), standing = f_max(work[leg].support, standing);
+                held = f_max(work[leg].weight, held);
             }
             lf pelvis = zero;
             if (setup->pelvis_joint != PHX_NO_JOINT)
-                pelvis = follow_pelvis(task, &l, f_select(f_lt(drop, zero), f_max(drop, f_splat(-setup->max_pelvis_drop)), f_mul(f_max(rise, zero), standing)));
+                pelvis = follow_pelvis(task, &l, f_select(f_lt(drop, zero), f_max(drop, f_splat(-setup->max_pelvis_drop)), f_mul(f_max(rise, zero), standing)), held);
             const lf applied = f_mul(pelvis, weight);
 
             for (uint32_t leg = 0; leg < legs; ++leg) solve_leg(task, &l, leg, weight, applied, &work[leg]);

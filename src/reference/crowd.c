@@ -511,14 +511,18 @@ static void repeat_corrections(const phx_crowd_task *task, const one *o, int leg
 }
 
 /* The pelvis follows what the legs need: exponentially or by a critically damped spring, both exact for any dt, at bounded speed. */
-static float follow_pelvis(const phx_crowd_task *task, const one *o, float wanted) {
+static float follow_pelvis(const phx_crowd_task *task, const one *o, float wanted, float weight) {
     const phx_crowd_setup *setup = task->setup;
     phx_character_state *character = task->characters + o->group;
     const float dt = o->step.dt, reach = setup->pelvis_speed * dt;
     float old = character->pelvis.v[o->lane];
-    /* a root that steps, as a capsule on stairs does, does not take the pelvis with it faster than it may move */
+    /* a root that steps, as a capsule on stairs does, does not take the pelvis with it faster than it may move; a root that goes on
+     * climbing or falling does, and so does one whose feet have no ground */
     const float climb = dot3(o->travel, setup->up);
-    if (reach < fabsf(climb) && 0.0f < dt && fabsf(climb) < setup->max_pelvis_drop) old = old - climb;
+    const int fast = o->remembered && reach < fabsf(climb) && 0.0f < dt;
+    if (fast && character->climbing.v[o->lane] <= 0.5f && fabsf(climb) < setup->max_pelvis_drop && 0.0f < weight) old = old - climb;
+    character->climbing.v[o->lane] = fast ? 1.0f : 0.0f;
+    old = min1(max1(old, -setup->max_pelvis_drop), setup->max_pelvis_rise);
     float pelvis;
     if (setup->pelvis_spring) { /* x(t) = (x0 + (v0 + w x0) t) e^-wt, at half after the half-life: w = 1.67835 / half-life */
         const float rate = setup->pelvis_rate, away = old - wanted;
@@ -569,16 +573,17 @@ void phx_reference_crowd_solve(const phx_crowd_task *task) {
         const float weight = frame->weight.data ? min1(max1(read1(frame->weight, o.character, 1.0f), 0.0f), 1.0f) : 1.0f;
 
         leg_work work[PHX_MAX_LEGS];
-        float drop = 0.0f, rise = setup->max_pelvis_rise, standing = 0.0f;
+        float drop = 0.0f, rise = setup->max_pelvis_rise, standing = 0.0f, held = 0.0f;
         for (uint32_t leg = 0; leg < legs; ++leg) {
             work[leg] = place_foot(task, &o, leg);
             float leg_drop, leg_rise;
             pelvis_demand(setup, setup->legs + leg, joints, lane, &work[leg], &leg_drop, &leg_rise);
             drop = min1(leg_drop, drop), rise = min1(leg_rise, rise), standing = max1(work[leg].support, standing);
+            held = max1(work[leg].weight, held);
         }
         float pelvis = 0.0f;
         if (setup->pelvis_joint != PHX_NO_JOINT)
-            pelvis = follow_pelvis(task, &o, drop < 0.0f ? max1(drop, -setup->max_pelvis_drop) : max1(rise, 0.0f) * standing);
+            pelvis = follow_pelvis(task, &o, drop < 0.0f ? max1(drop, -setup->max_pelvis_drop) : max1(rise, 0.0f) * standing, held);
         const float applied = pelvis * weight;
 
         for (uint32_t leg = 0; leg < legs; ++leg) solve_leg(task, &o, leg, weight, applied, &work[leg]);
