@@ -4,7 +4,10 @@
 #include "phalanx/pose.h"
 
 /* Fills the report (may be NULL) and returns the status. */
-#if defined(__GNUC__)
+#if defined(__MINGW32__)
+#include <stdio.h>
+__attribute__((format(__MINGW_PRINTF_FORMAT, 3, 4)))
+#elif defined(__GNUC__)
 __attribute__((format(printf, 3, 4)))
 #endif
 phx_status phx_reject(phx_report *report, phx_status status, const char *format, ...);

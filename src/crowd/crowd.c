@@ -203,13 +203,22 @@ static void prepare_setup(const phx_crowd_def *def, const uint16_t *slots, phx_c
     setup->pelvis_rate = 1.67834699f / max1(p->pelvis_half_life, 1e-6f); /* (1 + x) e^-x = 1/2 */
 }
 
+/* Windows has no aligned_alloc, and frees aligned memory by a call of its own. */
+#if defined(_WIN32)
+#include <malloc.h>
+#define take_aligned(alignment, size) _aligned_malloc((size), (alignment))
+#define free_aligned _aligned_free
+#else
+#define take_aligned aligned_alloc
+#define free_aligned free
+#endif
 static void *default_allocate(void *context, size_t size, size_t alignment) {
     (void)context;
-    return aligned_alloc(alignment, size);
+    return take_aligned(alignment, size);
 }
 static void default_release(void *context, void *memory) {
     (void)context;
-    free(memory);
+    free_aligned(memory);
 }
 
 /* Hands out 64-byte aligned pieces of one allocation; with base NULL it only measures. */
