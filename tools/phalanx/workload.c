@@ -8,6 +8,7 @@ const workload workloads[] = {
     {"two_bone", "legs", WORKLOAD_LEGS, WORKLOAD_LEG_ANSWER, workload_two_bone},
     {"fabrik", "chains", WORKLOAD_CHAINS, WORKLOAD_CHAIN_ANSWER, workload_fabrik},
     {"ccd", "chains", WORKLOAD_CHAINS, WORKLOAD_CHAIN_ANSWER, workload_ccd},
+    {"aim", "chains", WORKLOAD_CHAINS, WORKLOAD_CHAIN_ANSWER, workload_aim},
     {"limit", "rotations", WORKLOAD_LIMITS, WORKLOAD_LIMIT_ANSWER, workload_limits},
     {"pose", "characters", WORKLOAD_POSES, WORKLOAD_POSE_ANSWER, workload_poses},
     {"crowd", "frames of characters", WORKLOAD_CROWD_ANSWERS, WORKLOAD_CROWD_ANSWER, workload_crowds},

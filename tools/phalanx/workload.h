@@ -45,6 +45,7 @@ void workload_one_nan(void *floats, size_t count);
 bool workload_two_bone(const phx_backend *backend, workload_arrangement arrangement, unsigned threads, unsigned char *answers);
 bool workload_fabrik(const phx_backend *backend, workload_arrangement arrangement, unsigned threads, unsigned char *answers);
 bool workload_ccd(const phx_backend *backend, workload_arrangement arrangement, unsigned threads, unsigned char *answers);
+bool workload_aim(const phx_backend *backend, workload_arrangement arrangement, unsigned threads, unsigned char *answers);
 bool workload_limits(const phx_backend *backend, workload_arrangement arrangement, unsigned threads, unsigned char *answers);
 bool workload_poses(const phx_backend *backend, workload_arrangement arrangement, unsigned threads, unsigned char *answers);
 bool workload_crowds(const phx_backend *backend, workload_arrangement arrangement, unsigned threads, unsigned char *answers);

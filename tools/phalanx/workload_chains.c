@@ -296,7 +296,7 @@ static phx_chain_params chain_params(workload_random *r) {
     return params;
 }
 
-static phx_chain_job chain_job(uint32_t options, uint32_t joints, const phx_limit *limits, const float *weights, chain *c, size_t count) {
+static phx_chain_job chain_job(bool aim, uint32_t options, uint32_t joints, const phx_limit *limits, const float *weights, chain *c, size_t count) {
     phx_chain_job job = phx_chain_job_default();
     job.count = count, job.joints = joints;
 #define JOINT(field) phx_joint_view_of(c->field, sizeof *c, sizeof *c->field)
@@ -317,23 +317,28 @@ static phx_chain_job chain_job(uint32_t options, uint32_t joints, const phx_limi
     }
     if (options & CHAIN_PARENT) job.parent_rotation = PHX_VIEW(c, parent);
     job.position_out = options & CHAIN_IN_PLACE ? job.position : JOINT(solved);
-    job.stretch = PHX_VIEW(c, stretch), job.result = PHX_VIEW(c, result);
+    if (!aim) job.stretch = PHX_VIEW(c, stretch);
+    job.result = PHX_VIEW(c, result);
     job.joint_weights = weights;
 #undef JOINT
     return job;
 }
 
-/* one group's work, by either solver */
+typedef enum chain_solver { FABRIK, CCD, AIM } chain_solver;
+
+/* one group's work, by one of the solvers */
 typedef struct chain_range {
     const phx_backend *backend;
-    bool ccd;
+    chain_solver solver;
     phx_fabrik_params fabrik_params;
     phx_ccd_params ccd_params;
+    phx_aim_params aim_params;
     phx_chain_job job;
 } chain_range;
 static bool chain_work(void *context, size_t first, size_t count) {
     const chain_range *range = context;
-    if (range->ccd) return phx_ccd_solve_range(range->backend, &range->ccd_params, &range->job, first, count) == PHX_OK;
+    if (range->solver == CCD) return phx_ccd_solve_range(range->backend, &range->ccd_params, &range->job, first, count) == PHX_OK;
+    if (range->solver == AIM) return phx_aim_solve_range(range->backend, &range->aim_params, &range->job, first, count, NULL) == PHX_OK;
     return phx_fabrik_solve_range(range->backend, &range->fabrik_params, &range->job, first, count, NULL) == PHX_OK;
 }
 
@@ -379,7 +384,7 @@ static bool chain_blocks(const chain_range *range, chain *c) {
     blocks.iterations = chain_rows(job, job->position.data, 0, 0, 1, 1, false, &whole[16]);
     blocks.flags = chain_rows(job, job->position.data, 0, 0, 1, 1, false, &whole[17]);
     bool good = blocks.position && blocks.target && blocks.solved && blocks.residual && blocks.iterations && blocks.flags;
-    if (good && range->ccd) good = phx_ccd_solve_blocks(range->backend, &range->ccd_params, &blocks, NULL) == PHX_OK;
+    if (good && range->solver == CCD) good = phx_ccd_solve_blocks(range->backend, &range->ccd_params, &blocks, NULL) == PHX_OK;
     else if (good) good = phx_fabrik_solve_blocks(range->backend, &range->fabrik_params, &blocks, 0, blocks.count, NULL) == PHX_OK;
     for (size_t i = 0; good && i < job->count; ++i) {
         take_rows(blocks.solved, i, joints, 3, job->position_out.data == job->position.data ? c[i].position : c[i].solved);
@@ -403,7 +408,7 @@ static void chain_says(const chain *c, uint32_t joints, uint32_t options, bool j
     answer->turned = workload_hash(answer->turned, c->local, joints * sizeof *c->local);
 }
 
-static bool long_chains(bool ccd, const phx_backend *backend, workload_arrangement arrangement, unsigned threads, unsigned char *answers) {
+static bool long_chains(chain_solver solver, const phx_backend *backend, workload_arrangement arrangement, unsigned threads, unsigned char *answers) {
     chain *in = malloc(MOST_CHAINS * sizeof *in), *moved = malloc(MOST_CHAINS * sizeof *moved);
     uint32_t order[MOST_CHAINS];
     bool good = in != NULL && moved != NULL;
@@ -412,15 +417,19 @@ static bool long_chains(bool ccd, const phx_backend *backend, workload_arrangeme
         workload_random r = {0xC4A1u + g};
         const uint32_t joints = group_joints(g), count = group_chains(g);
         uint32_t options = g < 4 ? CHAIN_LENGTH : (uint32_t)random_word(&r) & 0x1fff;
-        chain_range range = {.backend = backend, .ccd = ccd, .fabrik_params = phx_fabrik_params_default(), .ccd_params = phx_ccd_params_default()};
+        chain_range range = {.backend = backend, .solver = solver};
+        range.fabrik_params = phx_fabrik_params_default(), range.ccd_params = phx_ccd_params_default(), range.aim_params = phx_aim_params_default();
         range.fabrik_params.chain = range.ccd_params.chain = chain_params(&r);
         if (random_under(&r, 3) == 0) range.fabrik_params.chain.twist = PHX_TWIST_PLANE;
         if (random_under(&r, 4) == 0) range.ccd_params.mode = PHX_CCD_PLAIN, range.ccd_params.damping = random_between(&r, 0.3f, 1.0f);
         if (random_under(&r, 4) == 0) range.ccd_params.max_turn = random_between(&r, 0.1f, 1.0f);
         if (random_under(&r, 4) == 0) range.ccd_params.from = random_under(&r, joints - 1);
         range.ccd_params.restarts = random_under(&r, 4);
+        if (random_under(&r, 2)) range.aim_params.eye = random_unit(&r);
+        if (random_under(&r, 3) == 0) range.aim_params.max_angle = random_between(&r, 0.1f, 2.0f);
+        if (solver == AIM) options = (options & (CHAIN_POLE | CHAIN_WEIGHT | CHAIN_LOCAL | CHAIN_PARENT | CHAIN_LIMITS)) | CHAIN_ROTATION;
         phx_limit limits[JOINTS];
-        float weights[JOINTS];
+        float weights[JOINTS]; /* aim's last joint has one, too */
         for (uint32_t j = 0; j < joints; ++j) limits[j] = make_limit(&r), weights[j] = random_between(&r, 0, 1);
         for (uint32_t i = 0; i < count; ++i) make_chain(&r, joints, in + i);
         random_order(&r, order, count);
@@ -428,11 +437,12 @@ static bool long_chains(bool ccd, const phx_backend *backend, workload_arrangeme
             if (arrangement != WORKLOAD_SHUFFLED) order[i] = i;
             moved[i] = in[order[i]];
         }
-        range.job = chain_job(options, joints, limits, g % 3 == 2 ? weights : NULL, moved, count);
+        range.job = chain_job(solver == AIM, options, joints, limits, g % 3 == 2 ? weights : NULL, moved, count);
         chain_answer *group = (chain_answer *)(void *)answers + done;
         done += count;
         if (arrangement == WORKLOAD_BLOCKS) {
-            if (options & CHAIN_LOCAL) continue; /* blocks have no local rotations: the answer that is there stays */
+            /* blocks have no local rotations, and aim has no blocks: the answer that is there stays */
+            if (options & CHAIN_LOCAL || solver == AIM) continue;
             good = chain_blocks(&range, moved);
         } else {
             const unsigned over = arrangement == WORKLOAD_SHUFFLED ? threads : 1;
@@ -445,10 +455,13 @@ static bool long_chains(bool ccd, const phx_backend *backend, workload_arrangeme
 }
 
 bool workload_fabrik(const phx_backend *backend, workload_arrangement arrangement, unsigned threads, unsigned char *answers) {
-    return long_chains(false, backend, arrangement, threads, answers);
+    return long_chains(FABRIK, backend, arrangement, threads, answers);
 }
 bool workload_ccd(const phx_backend *backend, workload_arrangement arrangement, unsigned threads, unsigned char *answers) {
-    return long_chains(true, backend, arrangement, threads, answers);
+    return long_chains(CCD, backend, arrangement, threads, answers);
+}
+bool workload_aim(const phx_backend *backend, workload_arrangement arrangement, unsigned threads, unsigned char *answers) {
+    return long_chains(AIM, backend, arrangement, threads, answers);
 }
 
 /* ---- joint limits ---- */
