@@ -11,12 +11,12 @@ static const struct {
     uint64_t hash;
 } golden[] = {
     {"two_bone", 0x584f4a444784048eu},
-    {"fabrik", 0xf3ef8cc11b9a4743u},
-    {"ccd", 0x76ab3a54de0c9c66u},
+    {"fabrik", 0x1632086e0771b7d2u},
+    {"ccd", 0x5d85542d10a6d344u},
     {"aim", 0x1d1e67f55fc7b088u},
     {"limit", 0x970687d88e26fbb1u},
     {"pose", 0x1869b31d9d20f79cu},
-    {"crowd", 0xf0c798247062046eu},
+    {"crowd", 0xbad9bdba4e993ddfu},
 };
 
 #endif
