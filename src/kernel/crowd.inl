@@ -736,9 +736,11 @@ static void crowd_solve(const phx_crowd_task *task) {
                 drop = f_min(leg_drop, drop), rise = f_min(leg_rise, rise), standing = f_max(work[leg].support, standing);
                 held = f_max(work[leg].weight, held);
             }
+            /* what every standing leg grants; legs that stand less grant more, which the best one takes back */
+            rise = f_mul(f_max(f_sub(rise, f_mul(f_sub(one, standing), f_splat(setup->max_pelvis_rise))), zero), standing);
             lf pelvis = zero;
             if (setup->pelvis_joint != PHX_NO_JOINT)
-                pelvis = follow_pelvis(task, &l, f_select(f_lt(drop, zero), f_max(drop, f_splat(-setup->max_pelvis_drop)), f_mul(f_max(rise, zero), standing)), held);
+                pelvis = follow_pelvis(task, &l, f_select(f_lt(drop, zero), f_max(drop, f_splat(-setup->max_pelvis_drop)), rise), held);
             const lf applied = f_mul(pelvis, weight);
 
             for (uint32_t leg = 0; leg < legs; ++leg) solve_leg(task, &l, leg, weight, applied, &work[leg]);

@@ -581,9 +581,11 @@ void phx_reference_crowd_solve(const phx_crowd_task *task) {
             drop = min1(leg_drop, drop), rise = min1(leg_rise, rise), standing = max1(work[leg].support, standing);
             held = max1(work[leg].weight, held);
         }
+        /* what every standing leg grants; legs that stand less grant more, which the best one takes back */
+        rise = max1(rise - (1.0f - standing) * setup->max_pelvis_rise, 0.0f) * standing;
         float pelvis = 0.0f;
         if (setup->pelvis_joint != PHX_NO_JOINT)
-            pelvis = follow_pelvis(task, &o, drop < 0.0f ? max1(drop, -setup->max_pelvis_drop) : max1(rise, 0.0f) * standing, held);
+            pelvis = follow_pelvis(task, &o, drop < 0.0f ? max1(drop, -setup->max_pelvis_drop) : rise, held);
         const float applied = pelvis * weight;
 
         for (uint32_t leg = 0; leg < legs; ++leg) solve_leg(task, &o, leg, weight, applied, &work[leg]);
