@@ -6,20 +6,28 @@
  * runs, writes out what is done, closes the gaps and is topped up. A lane's arithmetic never depends on where it is. */
 
 enum {
-    IN_FLIGHT = LANES == 16 ? 4 : LANES == 8 ? 6 : 8,
+    IN_FLIGHT = LANES == 16 ? 4 : 8,
     IN_FLIGHT_LONG = IN_FLIGHT / 2, /* above FABRIK_SHORT bones, to bound the stack */
     FABRIK_SHORT = 32,
     /* a row of a set holds its lanes and one vector of slack, which whole-vector stores of packed lanes run into */
     FABRIK_FLOATS_SHORT = 4 * FABRIK_SHORT * (IN_FLIGHT + 1) * LANES,
     FABRIK_FLOATS_LONG = 4 * PHX_CHAIN_MAX_BONES * (IN_FLIGHT_LONG + 1) * LANES,
+    FABRIK_BACK_SHORT = 3 * FABRIK_SHORT * IN_FLIGHT * LANES,
+    FABRIK_BACK_LONG = 3 * PHX_CHAIN_MAX_BONES * IN_FLIGHT_LONG * LANES,
+    FABRIK_BACK_FLOATS = FABRIK_BACK_SHORT > FABRIK_BACK_LONG ? FABRIK_BACK_SHORT : FABRIK_BACK_LONG,
     FABRIK_FLOATS = FABRIK_FLOATS_SHORT > FABRIK_FLOATS_LONG ? FABRIK_FLOATS_SHORT : FABRIK_FLOATS_LONG,
 };
 
 /* rows of state of a chain in a set, besides four for each bone: the joint at its end, relative to the root, and its length */
-enum { TARGET_X, TARGET_Y, TARGET_Z, ERROR_X, ERROR_Y, ERROR_Z, ALPHA, WHOLE, COUNTS, CHAIN, FABRIK_STATES };
+enum { TARGET_X, TARGET_Y, TARGET_Z, ALPHA, WHOLE, COUNTS, CHAIN, FABRIK_STATES };
 
 /* COUNTS: rounds in the low half, the budget above them, and a bit for a bone without length */
 enum { COUNT_BUDGET = 16, COUNT_ROUNDS = 0xFFFF, COUNT_ZERO_LENGTH = 1 << 30, COUNT_BUDGET_MASK = 0x3FFF };
+
+/* what a backward pass leaves to the forward pass: three rows for each joint but root and tip, without slack */
+typedef struct fabrik_back {
+    PHX_ALIGN_64 float joints[FABRIK_BACK_FLOATS];
+} fabrik_back;
 
 typedef struct fabrik_set {
     PHX_ALIGN_64 float joints[FABRIK_FLOATS];
@@ -157,7 +165,7 @@ static void scale_bends(const phx_chain_setup *setup, const phx_chain_blocks *bl
 }
 
 /* out of reach: along the axis; nearer than the chain can fold: the first of the longest bones along it, the others against it */
-static lv3 lay_straight(fabrik_set *set, uint32_t vector, uint32_t bones, lm straight, lm folded, lf longest, lv3 axis) {
+static void lay_straight(fabrik_set *set, uint32_t vector, uint32_t bones, lm straight, lm folded, lf longest, lv3 axis) {
     const lf zero = f_splat(0.0f);
     const lm wanted = m_or(straight, folded);
     lm open = m_from_bits(0xFFFF);
@@ -169,7 +177,6 @@ static lv3 lay_straight(fabrik_set *set, uint32_t vector, uint32_t bones, lm str
         at = v3_add(at, v3_scale(axis, f_select(along, length, f_neg(length))));
         set_joint(set, i, vector, v3_select(wanted, at, joint_at(set, i, vector)));
     }
-    return at;
 }
 
 /* lanes of `there` whose bones do not have their lengths yet */
@@ -210,15 +217,17 @@ static inline fabrik_case fabrik_begin(const phx_chain_setup *setup, const phx_c
     c.delta = delta;
 
     lv3 axis = delta;
+    lf axis_length = distance;
     const lm on_root = m_or(f_le(squared, f_mul(chord_squared, f_splat(1e-12f))), f_le(squared, f_splat(1e-30f)));
     if (m_any(on_root)) {
         const lm usable = f_lt(f_splat(1e-30f), chord_squared);
         axis = v3_select(on_root, v3_select(usable, chord, v3(one, zero, zero)), axis);
+        axis_length = v3_length(axis);
     }
-    axis = v3_scale(axis, f_div(one, v3_length(axis)));
+    axis = v3_scale(axis, f_div(one, axis_length));
     c.axis = axis;
 
-    lf whole = zero, longest = zero, shortest = f_splat(1e30f), sideways = zero, farthest = zero, astray = zero;
+    lf whole = zero, longest = zero, shortest = f_splat(1e30f), spread = zero, forward = zero, astray = zero;
     lv3 joint = root;
     for (uint32_t i = 0; i < bones; ++i) {
         const lv3 next = v3_load(source + i + 1, lane), at = v3_sub(next, origin);
@@ -235,9 +244,9 @@ static inline fabrik_case fabrik_begin(const phx_chain_setup *setup, const phx_c
         whole = f_add(whole, length);
         longest = f_max(length, longest);
         shortest = f_min(length, shortest);
-        const lv3 off = v3_cross(at, axis);
-        sideways = f_add(sideways, v3_dot(off, off));
-        if (check_far) farthest = f_max(f_abs(at.x), f_max(f_abs(at.y), f_max(f_abs(at.z), farthest)));
+        const lf along = v3_dot(at, axis);
+        spread = f_add(spread, v3_dot(at, at));
+        forward = f_add(forward, f_mul(along, along));
         if (started) { /* the animated joints are read later, so they must be fit to be read */
             const lv3 pose = v3_sub(v3_load(animated + i + 1, lane), root);
             astray = f_add(astray, v3_dot(pose, pose));
@@ -252,7 +261,7 @@ static inline fabrik_case fabrik_begin(const phx_chain_setup *setup, const phx_c
     }
     c.weight = blocks->weight ? f_load(blocks->weight[block].v + lane) : one;
     c.ok = m_and(m_and(m_and(f_lt(f_splat(1e-9f), whole), f_lt(whole, f_splat(1e9f))), m_and(f_lt(distance, f_splat(1e9f)), f_le(zero, shortest))),
-                 m_and(m_and(f_lt(sideways, f_splat(1e21f)), f_lt(farthest, f_splat(1e9f))), m_and(f_lt(astray, f_splat(1e21f)), f_eq(c.weight, c.weight))));
+                 m_and(f_lt(f_add(spread, astray), f_splat(1e21f)), f_eq(c.weight, c.weight)));
     if (blocks->rotation) {
         for (uint32_t j = 0; j <= bones; ++j) c.ok = m_and(c.ok, is_rotation(q4_load(blocks->rotation + block * blocks->joints + j, lane)));
         if (blocks->parent_rotation) c.ok = m_and(c.ok, is_rotation(q4_load(blocks->parent_rotation + block, lane)));
@@ -282,7 +291,7 @@ static inline fabrik_case fabrik_begin(const phx_chain_setup *setup, const phx_c
     c.aimed = aimed;
     c.blame = i_select(f_lt(f_sub(whole, epsilon), distance), i_splat(PHX_FLAG_OUT_OF_REACH),
                        i_select(f_lt(distance, f_sub(nearest, epsilon)), i_splat(PHX_FLAG_TOO_CLOSE), i_splat(PHX_FLAG_STALLED)));
-    lv3 error = v3_sub(joint_at(set, bones - 1, vector), target);
+    const lv3 error = v3_sub(joint_at(set, bones - 1, vector), target);
     c.still = m_or(i_eq(budget, i_splat(0)), m_not(c.ok));
     const lm open = m_andnot(valid, c.still);
 
@@ -294,8 +303,7 @@ static inline fabrik_case fabrik_begin(const phx_chain_setup *setup, const phx_c
     straight = m_and(straight, active), folded = m_andnot(m_and(folded, active), straight);
     const lm closed = m_or(straight, folded);
     if (m_any(closed)) {
-        const lv3 at = lay_straight(set, vector, bones, straight, folded, longest, axis);
-        error = v3_select(closed, v3_sub(at, target), error);
+        lay_straight(set, vector, bones, straight, folded, longest, axis);
         rounds = i_select(closed, i_splat(1), rounds);
         active = m_andnot(active, closed);
     }
@@ -304,7 +312,7 @@ static inline fabrik_case fabrik_begin(const phx_chain_setup *setup, const phx_c
     lm triangle = m_and(active, f_le(f_abs(gap), aimed));
     if (bones != 2) triangle = m_and(triangle, m_and(f_le(zero, gap), f_lt(aimed, f_add(gap, f_mul(whole, f_splat(0.2f))))));
     const lm other = m_andnot(active, triangle);
-    const lm flat = m_and(other, f_le(sideways, f_mul(f_mul(whole, whole), f_splat((float)bones * 6e-4f))));
+    const lm flat = m_and(other, f_le(f_sub(spread, forward), f_mul(f_mul(whole, whole), f_splat((float)bones * 6e-4f))));
     const lm near_reach = m_and(other, f_lt(f_mul(whole, f_splat(0.9f)), aimed));
     const lm prepared = m_or(triangle, m_or(flat, near_reach));
     if (m_any(prepared)) {
@@ -315,7 +323,6 @@ static inline fabrik_case fabrik_begin(const phx_chain_setup *setup, const phx_c
             if (m_any(flat)) lay_on_arc(set, vector, bones, flat, whole, axis, aimed, bend);
         }
         if (m_any(near_reach)) scale_bends(setup, blocks, block, lane, set, vector, bones, near_reach, whole, axis, aimed);
-        error = v3_select(prepared, v3_sub(joint_at(set, bones - 1, vector), target), error);
     }
     if (!m_all(c.ok)) {
         const li bad = i_select(f_le(whole, f_splat(1e-9f)), i_splat(PHX_FLAG_BAD_INPUT | PHX_FLAG_ZERO_LENGTH), i_splat(PHX_FLAG_BAD_INPUT));
@@ -323,7 +330,7 @@ static inline fabrik_case fabrik_begin(const phx_chain_setup *setup, const phx_c
         c.stretch = f_select(c.ok, c.stretch, one);
     }
     const li zero_length = i_select(i_eq(i_and(c.flags, i_splat(PHX_FLAG_ZERO_LENGTH)), i_splat(0)), i_splat(0), i_splat(COUNT_ZERO_LENGTH));
-    set_state3(set, TARGET_X, vector, target), set_state3(set, ERROR_X, vector, error);
+    set_state3(set, TARGET_X, vector, target);
     f_store(set->state[ALPHA] + vector * LANES, zero);
     f_store(set->state[WHOLE] + vector * LANES, whole);
     i_store(set->state[COUNTS] + vector * LANES, i_or(i_or(rounds, i_shl(budget, COUNT_BUDGET)), zero_length));
@@ -343,10 +350,13 @@ static inline lv3 target_direction(lv3 target) {
     return v3_select(none, v3_splat(1.0f, 0.0f, 0.0f), unit);
 }
 
-/* A step whose two joints coincide takes the direction of the step before it, the first one that of the target. */
-static lv3 lost_direction(lm lost, lv3 d, lv3 last, lf tiny_squared, lv3 target, float sign) {
-    const lm usable = f_lt(tiny_squared, v3_dot(last, last));
-    return v3_select(lost, v3_select(usable, last, v3_scale(target_direction(target), f_splat(sign))), d);
+/* A step whose two joints coincide takes the direction of the step before it, `last`, the first one that of the target: the step from
+ * `from` toward `goal` once more, with that. */
+static lv3 recovered_joint(fabrik_set *set, uint32_t vector, lf tiny, lv3 goal, lv3 from, lv3 last, lf length, float sign) {
+    lv3 d = v3_sub(goal, from);
+    const lv3 instead = v3_select(f_lt(tiny, v3_dot(last, last)), last, v3_scale(target_direction(state3(set, TARGET_X, vector)), f_splat(sign)));
+    d = v3_select(f_le(v3_dot(d, d), tiny), instead, d);
+    return v3_add(from, v3_scale(d, f_div(length, f_sqrt(f_some(v3_dot(d, d))))));
 }
 
 static void start_again(fabrik_set *set, uint32_t vector, uint32_t bones, lm wanted) {
@@ -355,23 +365,21 @@ static void start_again(fabrik_set *set, uint32_t vector, uint32_t bones, lm wan
     lv3 own = sum_of_bends(set, vector, bones, axis);
     own = v3_select(f_lt(f_mul(noise, noise), v3_dot(own, own)), own, v3_reject(spare_direction(axis), axis));
     lay_on_arc(set, vector, bones, wanted, whole, axis, v3_length(target), unit_bend(own, axis));
-    const lv3 error = v3_sub(joint_at(set, bones - 1, vector), target);
-    set_state3(set, ERROR_X, vector, v3_select(wanted, error, state3(set, ERROR_X, vector)));
     float *alpha = set->state[ALPHA] + vector * LANES;
     f_store(alpha, f_select(wanted, f_splat(0.0f), f_load(alpha)));
 }
 
-/* the end of a round for one vector: the error, Aitken's aim for the next round, who is done */
-static inline void end_of_round(const phx_chain_setup *setup, fabrik_set *set, uint32_t v, uint32_t bones, lv3 tip) {
-    const lf zero = f_splat(0.0f), one = f_splat(1.0f), most = f_splat(8.0f);
+/* The end of a round for one vector, whose error was `before` when it began: Aitken's aim for the next round, who is done. With r =
+ * e.b / b.b the aim is (r + alpha) / (1 - r), here times b.b above and below. */
+static inline void end_of_round(const phx_chain_setup *setup, fabrik_set *set, uint32_t v, uint32_t bones, lv3 tip, lv3 before) {
+    const lf most = f_splat(8.0f);
     const lm active = set->active[v];
-    const lv3 before = state3(set, ERROR_X, v), error = v3_sub(tip, state3(set, TARGET_X, v));
+    const lv3 error = v3_sub(tip, state3(set, TARGET_X, v));
     const lf squared = v3_dot(error, error), whole = f_load(set->state[WHOLE] + v * LANES);
-    const lf ratio = f_div(v3_dot(error, before), f_some(v3_dot(before, before)));
-    const lf gap = f_sub(one, ratio);
-    const lf alpha = f_min(f_max(f_div(f_add(ratio, f_load(set->state[ALPHA] + v * LANES)), f_max(gap, f_splat(1e-3f))), zero), most);
-    f_store(set->state[ALPHA] + v * LANES, f_select(f_le(gap, f_splat(1e-3f)), most, alpha));
-    set_state3(set, ERROR_X, v, v3_select(active, error, before));
+    const lf kept = v3_dot(error, before), all = v3_dot(before, before), lost = f_sub(all, kept);
+    const lf least = f_mul(all, f_splat(1e-3f));
+    const lf alpha = f_div(f_add(kept, f_mul(f_load(set->state[ALPHA] + v * LANES), all)), f_some(f_max(lost, least)));
+    f_store(set->state[ALPHA] + v * LANES, f_select(f_le(lost, least), most, f_min(f_max(alpha, f_splat(0.0f)), most)));
     li counts = i_load(set->state[COUNTS] + v * LANES);
     counts = i_select(active, i_add(counts, i_splat(1)), counts);
     i_store(set->state[COUNTS] + v * LANES, counts);
@@ -380,7 +388,7 @@ static inline void end_of_round(const phx_chain_setup *setup, fabrik_set *set, u
     const lm done = m_or(f_le(squared, f_mul(f_mul(tolerance, tolerance), f_splat(0.999999f))), m_not(i_gt(budget, rounds)));
     set->active[v] = m_andnot(active, done);
     const lm eighth = m_and(set->active[v], i_eq(rounds, i_splat(8)));
-    if (m_any(eighth)) {
+    if (__builtin_expect(m_any(eighth), 0)) {
         const lm again = m_and(eighth, f_lt(f_mul(f_mul(whole, whole), f_splat(1e-6f)), squared));
         if (m_any(again)) start_again(set, v, bones, again);
     }
@@ -391,63 +399,74 @@ static inline lf tiny_squared(fabrik_set *set, uint32_t v) {
     return f_mul(f_mul(whole, whole), f_splat(1e-16f));
 }
 
-/* One backward and one forward pass of `vectors` vectors at once; returns how many lanes are still active. */
-static inline uint32_t fabrik_round(const phx_chain_setup *setup, fabrik_set *set, const uint32_t bones, const uint32_t vectors) {
-    const size_t stride = set->stride;
+/* three rows `stride` apart */
+static inline lv3 rows3(const float *row, size_t stride) { return v3(f_load(row), f_load(row + stride), f_load(row + 2 * stride)); }
+static inline void set_rows3(float *row, size_t stride, lv3 a) { f_store(row, a.x), f_store(row + stride, a.y), f_store(row + 2 * stride, a.z); }
+
+/* One backward and one forward pass of `vectors` vectors at once; returns how many lanes are still active. The backward pass writes
+ * beside the joints, so only the forward pass has to keep the lanes that are done. */
+static inline uint32_t fabrik_round(const phx_chain_setup *setup, fabrik_set *set, fabrik_back *back, const uint32_t bones, const uint32_t vectors) {
+    const size_t stride = set->stride, across = vectors * LANES;
     const lf zero = f_splat(0.0f);
     lv3 q[IN_FLIGHT];
-    PHX_ALIGN_64 float aims[3][IN_FLIGHT * LANES], tiny[IN_FLIGHT * LANES];
+    PHX_ALIGN_64 float aims[3 * IN_FLIGHT * LANES], errors[3 * IN_FLIGHT * LANES], tiny[IN_FLIGHT * LANES];
     for (uint32_t v = 0; v < vectors; ++v) {
-        q[v] = v3_sub(state3(set, TARGET_X, v), v3_scale(state3(set, ERROR_X, v), f_load(set->state[ALPHA] + v * LANES)));
-        f_store(aims[0] + v * LANES, q[v].x), f_store(aims[1] + v * LANES, q[v].y), f_store(aims[2] + v * LANES, q[v].z);
-        f_store(tiny + v * LANES, tiny_squared(set, v));
+        const lv3 target = state3(set, TARGET_X, v), error = v3_sub(joint_at(set, bones - 1, v), target);
+        q[v] = v3_sub(target, v3_scale(error, f_load(set->state[ALPHA] + v * LANES)));
+        set_rows3(errors + v * LANES, across, error);
+        set_rows3(aims + v * LANES, across, q[v]);
+        f_store(tiny + v * LANES, f_select(set->active[v], tiny_squared(set, v), f_splat(-1.0f))); /* idle lanes are never lost */
     }
     for (uint32_t i = bones - 1; i >= 1; --i) {
-        float *row = fabrik_row(set, i - 1, 0, 0);
-        const float *length = fabrik_row(set, i, 3, 0);
+        const float *row = fabrik_row(set, i - 1, 0, 0), *length = fabrik_row(set, i, 3, 0);
+        float *to = back->joints + (i - 1) * 3 * across;
+        lm lost = m_from_bits(0);
 #pragma GCC unroll 8
-        for (uint32_t v = 0; v < vectors; ++v, row += LANES, length += LANES) {
-            const lv3 old = v3(f_load(row), f_load(row + stride), f_load(row + 2 * stride));
-            lv3 d = v3_sub(old, q[v]);
-            lf squared = v3_dot(d, d);
-            lm lost = f_le(squared, f_load(tiny + v * LANES));
-            if (__builtin_expect(m_any(lost), 0) && m_any(lost = m_and(lost, set->active[v]))) {
-                const lv3 before = i + 1 == bones ? q[v]
-                                   : i + 2 == bones ? v3(f_load(aims[0] + v * LANES), f_load(aims[1] + v * LANES), f_load(aims[2] + v * LANES))
-                                                    : joint_at(set, i + 1, v);
-                d = lost_direction(lost, d, v3_sub(q[v], before), f_load(tiny + v * LANES), state3(set, TARGET_X, v), -1.0f);
-                squared = v3_dot(d, d);
+        for (uint32_t v = 0; v < vectors; ++v) {
+            const lv3 d = v3_sub(rows3(row + v * LANES, stride), q[v]);
+            const lf squared = v3_dot(d, d);
+            lost = m_or(lost, f_le(squared, f_load(tiny + v * LANES)));
+            q[v] = v3_add(q[v], v3_scale(d, f_div(f_load(length + v * LANES), f_sqrt(f_some(squared)))));
+            set_rows3(to + v * LANES, across, q[v]);
+        }
+        if (__builtin_expect(m_any(lost), 0)) {
+            for (uint32_t v = 0; v < vectors; ++v) {
+                const lv3 from = rows3((i + 1 == bones ? aims : to + 3 * across) + v * LANES, across);
+                const lv3 before = i + 1 == bones ? from : rows3((i + 2 == bones ? aims : to + 6 * across) + v * LANES, across);
+                q[v] = recovered_joint(set, v, f_load(tiny + v * LANES), rows3(row + v * LANES, stride), from, v3_sub(from, before),
+                                       f_load(length + v * LANES), -1.0f);
+                set_rows3(to + v * LANES, across, q[v]);
             }
-            const lv3 next = v3_add(q[v], v3_scale(d, f_div(f_load(length), f_sqrt(f_some(squared)))));
-            q[v] = v3_select(set->active[v], next, old);
-            f_store(row, q[v].x), f_store(row + stride, q[v].y), f_store(row + 2 * stride, q[v].z);
         }
     }
     for (uint32_t v = 0; v < vectors; ++v) q[v] = v3(zero, zero, zero);
     for (uint32_t i = 0; i < bones; ++i) {
         float *row = fabrik_row(set, i, 0, 0);
-        const int last = i + 1 == bones;
+        const float *goal = i + 1 == bones ? aims : back->joints + i * 3 * across;
+        lm lost = m_from_bits(0);
 #pragma GCC unroll 8
-        for (uint32_t v = 0; v < vectors; ++v, row += LANES) {
-            const lv3 old = v3(f_load(row), f_load(row + stride), f_load(row + 2 * stride));
-            const lv3 goal = last ? v3(f_load(aims[0] + v * LANES), f_load(aims[1] + v * LANES), f_load(aims[2] + v * LANES)) : old;
-            lv3 d = v3_sub(goal, q[v]);
-            lf squared = v3_dot(d, d);
-            lm lost = f_le(squared, f_load(tiny + v * LANES));
-            if (__builtin_expect(m_any(lost), 0) && m_any(lost = m_and(lost, set->active[v]))) {
-                const lv3 before = i < 2 ? v3(zero, zero, zero) : joint_at(set, i - 2, v);
-                d = lost_direction(lost, d, v3_sub(q[v], before), f_load(tiny + v * LANES), state3(set, TARGET_X, v), 1.0f);
-                squared = v3_dot(d, d);
+        for (uint32_t v = 0; v < vectors; ++v) {
+            const lv3 d = v3_sub(rows3(goal + v * LANES, across), q[v]);
+            const lf squared = v3_dot(d, d);
+            lost = m_or(lost, f_le(squared, f_load(tiny + v * LANES)));
+            const lv3 next = v3_add(q[v], v3_scale(d, f_div(f_load(row + 3 * stride + v * LANES), f_sqrt(f_some(squared)))));
+            q[v] = v3_select(set->active[v], next, rows3(row + v * LANES, stride));
+            set_rows3(row + v * LANES, stride, q[v]);
+        }
+        if (__builtin_expect(m_any(lost), 0)) {
+            for (uint32_t v = 0; v < vectors; ++v) {
+                const lv3 from = i ? joint_at(set, i - 1, v) : v3(zero, zero, zero), before = i < 2 ? v3(zero, zero, zero) : joint_at(set, i - 2, v);
+                const lv3 next = recovered_joint(set, v, f_load(tiny + v * LANES), rows3(goal + v * LANES, across), from, v3_sub(from, before),
+                                                 f_load(row + 3 * stride + v * LANES), 1.0f);
+                q[v] = v3_select(set->active[v], next, q[v]);
+                set_rows3(row + v * LANES, stride, q[v]);
             }
-            const lv3 next = v3_add(q[v], v3_scale(d, f_div(f_load(row + 3 * stride), f_sqrt(f_some(squared)))));
-            q[v] = v3_select(set->active[v], next, old);
-            f_store(row, q[v].x), f_store(row + stride, q[v].y), f_store(row + 2 * stride, q[v].z);
         }
     }
     uint32_t busy = 0;
     for (uint32_t v = 0; v < vectors; ++v) {
-        end_of_round(setup, set, v, bones, q[v]);
-        busy += (uint32_t)__builtin_popcount(m_bits(set->active[v]));
+        end_of_round(setup, set, v, bones, q[v], rows3(errors + v * LANES, across));
+        busy += m_count(set->active[v]);
     }
     return busy;
 }
@@ -618,11 +637,19 @@ static void fabrik_finish(const phx_chain_setup *setup, const phx_chain_blocks *
 static inline void fabrik_move(fabrik_set *to, fabrik_set *from, const uint32_t bones, const uint32_t vectors) {
     uint32_t count = to == from ? 0 : to->count;
     for (uint32_t v = 0; v < vectors; ++v) {
-        const uint32_t lanes = (uint32_t)__builtin_popcount(m_bits(from->active[v]));
+        const uint32_t lanes = m_count(from->active[v]);
         if (lanes == 0) continue;
-        const lp plan = m_packing(from->active[v]);
         const float *source = from->joints + v * LANES;
         float *target = to->joints + count;
+        if (LANES == 4) { /* few lanes, and no instruction that packs them: one after the other */
+            for (uint32_t bits = m_bits(from->active[v]); bits; bits &= bits - 1, ++count, ++target) {
+                const uint32_t lane = (uint32_t)__builtin_ctz(bits);
+                for (uint32_t row = 0; row < 4 * bones; ++row) target[row * to->stride] = source[row * from->stride + lane];
+                for (uint32_t row = 0; row < FABRIK_STATES; ++row) to->state[row][count] = from->state[row][v * LANES + lane];
+            }
+            continue;
+        }
+        const lp plan = m_packing(from->active[v]);
         for (uint32_t row = 0; row < 4 * bones; ++row, source += from->stride, target += to->stride) f_store_any(target, f_pack(plan, f_load(source)));
         for (uint32_t row = 0; row < FABRIK_STATES; ++row) f_store_any(to->state[row] + count, f_pack(plan, f_load(from->state[row] + v * LANES)));
         count += lanes;
@@ -659,7 +686,9 @@ static inline void fabrik_retire(const phx_chain_setup *setup, const phx_chain_b
         out[i].y[lane] = y + row[pool->stride];
         out[i].z[lane] = z + row[2 * pool->stride];
     }
-    const float ex = pool->state[ERROR_X][k], ey = pool->state[ERROR_Y][k], ez = pool->state[ERROR_Z][k];
+    row -= 4 * pool->stride;
+    const float ex = row[0] - pool->state[TARGET_X][k], ey = row[pool->stride] - pool->state[TARGET_Y][k];
+    const float ez = row[2 * pool->stride] - pool->state[TARGET_Z][k];
     const float residual = sqrtf((ex * ex + ey * ey) + ez * ez);
     if (blocks->residual) blocks->residual[block].v[lane] = residual;
     if (blocks->iterations) blocks->iterations[block].v[lane] = counts & COUNT_ROUNDS;
@@ -669,7 +698,7 @@ static inline void fabrik_retire(const phx_chain_setup *setup, const phx_chain_b
 }
 
 /* Runs the pool until at most `wanted` lanes are left in it. */
-static inline void fabrik_drain(const phx_chain_setup *setup, const phx_chain_blocks *blocks, fabrik_set *pool, uint32_t wanted, phx_fabrik_stats *stats,
+static inline void fabrik_drain(const phx_chain_setup *setup, const phx_chain_blocks *blocks, fabrik_set *pool, fabrik_back *back, uint32_t wanted, phx_fabrik_stats *stats,
                                 const uint32_t vectors) {
     const uint32_t bones = blocks->joints - 1;
     if (pool->count <= wanted) return;
@@ -680,8 +709,8 @@ static inline void fabrik_drain(const phx_chain_setup *setup, const phx_chain_bl
         uint32_t busy;
         do {
             uint32_t lanes = 0;
-            for (uint32_t v = 0; v < vectors; ++v) lanes += (uint32_t)__builtin_popcount(m_bits(pool->active[v]));
-            busy = fabrik_round(setup, pool, bones, vectors);
+            for (uint32_t v = 0; v < vectors; ++v) lanes += m_count(pool->active[v]);
+            busy = fabrik_round(setup, pool, back, bones, vectors);
             stats->busy += lanes, stats->total += vectors * LANES;
         } while (busy > enough);
         for (uint32_t v = 0; v < vectors; ++v) {
@@ -700,7 +729,7 @@ static inline uint32_t fabrik_load(const phx_chain_setup *setup, const phx_chain
     if (chain < chains) {
         const uint32_t valid = chains - chain >= LANES ? 0xFFFFu : (1u << (chains - chain)) - 1u;
         *c = fabrik_begin(setup, blocks, chain / PHX_BLOCK_LANES, (uint32_t)(chain % PHX_BLOCK_LANES), (uint32_t)chain, m_from_bits(valid), set, vector);
-        return (uint32_t)__builtin_popcount(m_bits(set->active[vector]));
+        return m_count(set->active[vector]);
     }
     set->active[vector] = m_from_bits(0);
     for (uint32_t row = 0; row < 4 * (blocks->joints - 1); ++row) f_store(set->joints + row * set->stride + vector * LANES, f_splat(0.0f));
@@ -712,6 +741,7 @@ static inline uint32_t fabrik_load(const phx_chain_setup *setup, const phx_chain
 static inline void fabrik_plain(const phx_fabrik_setup *setup, const phx_chain_blocks *blocks, size_t chains, const uint32_t vectors) {
     const uint32_t bones = blocks->joints - 1, width = vectors * LANES;
     fabrik_set stage, pool;
+    fabrik_back back;
     fabrik_case cases[IN_FLIGHT];
     phx_fabrik_stats stats = {0, 0};
     stage.stride = pool.stride = (vectors + 1) * LANES;
@@ -720,21 +750,21 @@ static inline void fabrik_plain(const phx_fabrik_setup *setup, const phx_chain_b
     for (size_t first = 0; first < chains; first += width) {
         uint32_t busy = 0;
         for (uint32_t v = 0; v < vectors; ++v) busy += fabrik_load(&setup->chain, blocks, chains, first + v * LANES, &stage, v, &cases[v]);
-        const uint32_t enough = pooled ? width / 4 : 0;
+        const uint32_t enough = pooled ? width * 3 / 8 : 0;
         while (busy > enough) {
             stats.busy += busy, stats.total += width;
-            busy = fabrik_round(&setup->chain, &stage, bones, vectors);
+            busy = fabrik_round(&setup->chain, &stage, &back, bones, vectors);
         }
         for (uint32_t v = 0; v < vectors; ++v) {
             const size_t chain = first + v * LANES;
             if (chain < chains) fabrik_end(&setup->chain, blocks, chain / PHX_BLOCK_LANES, (uint32_t)(chain % PHX_BLOCK_LANES), &stage, v, &cases[v]);
         }
         if (busy) {
-            fabrik_drain(&setup->chain, blocks, &pool, width - busy, &stats, vectors);
+            fabrik_drain(&setup->chain, blocks, &pool, &back, width - busy, &stats, vectors);
             fabrik_move(&pool, &stage, bones, vectors);
         }
     }
-    fabrik_drain(&setup->chain, blocks, &pool, 0, &stats, vectors);
+    fabrik_drain(&setup->chain, blocks, &pool, &back, 0, &stats, vectors);
     if (setup->stats) setup->stats->busy += stats.busy, setup->stats->total += stats.total;
 }
 
@@ -742,6 +772,7 @@ static inline void fabrik_plain(const phx_fabrik_setup *setup, const phx_chain_b
 static inline void fabrik_full(const phx_fabrik_setup *setup, const phx_chain_blocks *blocks, size_t chains, const uint32_t vectors) {
     const uint32_t bones = blocks->joints - 1, width = vectors * LANES;
     fabrik_set stage;
+    fabrik_back back;
     fabrik_case cases[IN_FLIGHT];
     phx_fabrik_stats stats = {0, 0};
     stage.stride = (vectors + 1) * LANES;
@@ -750,7 +781,7 @@ static inline void fabrik_full(const phx_fabrik_setup *setup, const phx_chain_bl
         for (uint32_t v = 0; v < vectors; ++v) busy += fabrik_load(&setup->chain, blocks, chains, first + v * LANES, &stage, v, &cases[v]);
         while (busy) {
             stats.busy += busy, stats.total += width;
-            busy = fabrik_round(&setup->chain, &stage, bones, vectors);
+            busy = fabrik_round(&setup->chain, &stage, &back, bones, vectors);
         }
         for (uint32_t v = 0; v < vectors && first + v * LANES < chains; ++v) {
             const size_t block = (first + v * LANES) / PHX_BLOCK_LANES;

@@ -4,7 +4,7 @@
  *
  * Floats  f_splat f_load f_store (rows, aligned to the lane width)  f_add f_sub f_mul f_div f_sqrt  f_min f_max
  *         f_neg f_abs f_copysign(magnitude, sign)  f_lt f_le f_eq (false on NaN)  f_select(m, a, b)  f_keep(m, a) = a or +0
- * Masks   m_and m_or m_not m_andnot(a, b) = a and not b  m_any m_all  m_bits (bit i = lane i)  m_from_bits
+ * Masks   m_and m_or m_not m_andnot(a, b) = a and not b  m_any m_all  m_bits (bit i = lane i)  m_count  m_from_bits
  * Ints    i_splat i_load i_store i_add i_sub i_and i_or i_xor i_shl i_shr i_eq i_gt(signed) i_select  i_truncate (float to int)
  *         i_to_f  i_bits_of (reinterpret float)  i_as_f (reinterpret int)
  * Arrays  f_load3 f_load4 f_store3 f_store4: LANES strided elements of 3 or 4 floats, transposed, any alignment, and never a

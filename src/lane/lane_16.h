@@ -38,6 +38,7 @@ lane_inline lm m_or(lm a, lm b) { return (lm)(a | b); }
 lane_inline lm m_andnot(lm a, lm b) { return (lm)(a & ~b); }
 lane_inline lm m_not(lm a) { return (lm)~a; }
 lane_inline uint32_t m_bits(lm a) { return a; }
+lane_inline uint32_t m_count(lm a) { return (uint32_t)__builtin_popcount(m_bits(a)); }
 lane_inline int m_any(lm a) { return a != 0; }
 lane_inline int m_all(lm a) { return a == 0xFFFFu; }
 lane_inline lm m_from_bits(uint32_t bits) { return (lm)bits; }

@@ -42,6 +42,8 @@ lane_inline lm m_or(lm a, lm b) { return simde_mm_or_ps(a, b); }
 lane_inline lm m_andnot(lm a, lm b) { return simde_mm_andnot_ps(b, a); }
 lane_inline lm m_not(lm a) { return simde_mm_xor_ps(a, simde_mm_castsi128_ps(simde_mm_set1_epi32(-1))); }
 lane_inline uint32_t m_bits(lm a) { return (uint32_t)simde_mm_movemask_ps(a); }
+/* how many lanes: there may be no instruction for it */
+lane_inline uint32_t m_count(lm a) { return (uint32_t)(0x4332322132212110u >> (4 * m_bits(a)) & 15); }
 lane_inline int m_any(lm a) { return m_bits(a) != 0; }
 lane_inline int m_all(lm a) { return m_bits(a) == 0xFu; }
 lane_inline lm m_from_bits(uint32_t bits) {

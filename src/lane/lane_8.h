@@ -42,6 +42,7 @@ lane_inline lm m_or(lm a, lm b) { return simde_mm256_or_ps(a, b); }
 lane_inline lm m_andnot(lm a, lm b) { return simde_mm256_andnot_ps(b, a); }
 lane_inline lm m_not(lm a) { return simde_mm256_xor_ps(a, simde_mm256_castsi256_ps(simde_mm256_set1_epi32(-1))); }
 lane_inline uint32_t m_bits(lm a) { return (uint32_t)simde_mm256_movemask_ps(a); }
+lane_inline uint32_t m_count(lm a) { return (uint32_t)__builtin_popcount(m_bits(a)); }
 lane_inline int m_any(lm a) { return m_bits(a) != 0; }
 lane_inline int m_all(lm a) { return m_bits(a) == 0xFFu; }
 lane_inline lm m_from_bits(uint32_t bits) {

@@ -155,7 +155,7 @@ static void begin(const phx_chain_setup *setup, const phx_reference_chain *chain
     axis = scale3(axis, 1.0f / length3(axis));
     limb->axis = axis;
 
-    float whole = 0.0f, longest = 0.0f, shortest = 1e30f, sideways = 0.0f, farthest = 0.0f, astray = 0.0f;
+    float whole = 0.0f, longest = 0.0f, shortest = 1e30f, spread = 0.0f, forward = 0.0f, astray = 0.0f;
     for (uint32_t i = 0; i < bones; ++i) {
         const phx_vec3 at = sub3(source[i + 1], source[0]);
         const float length = chain->has_length ? chain->length[i] : length3(sub3(chain->position[i + 1], chain->position[i]));
@@ -164,9 +164,9 @@ static void begin(const phx_chain_setup *setup, const phx_reference_chain *chain
         whole = whole + length;
         longest = max1(length, longest);
         shortest = min1(length, shortest);
-        const phx_vec3 off = cross3(at, axis);
-        sideways = sideways + dot3(off, off);
-        if (chain->has_start || chain->has_length) farthest = max1(fabsf(at.x), max1(fabsf(at.y), max1(fabsf(at.z), farthest)));
+        const float along = dot3(at, axis);
+        spread = spread + dot3(at, at);
+        forward = forward + along * along;
         if (chain->has_start) { /* the animated joints are read later, so they must be fit to be read */
             const phx_vec3 pose = sub3(chain->position[i + 1], chain->position[0]);
             astray = astray + dot3(pose, pose);
@@ -180,8 +180,8 @@ static void begin(const phx_chain_setup *setup, const phx_reference_chain *chain
     limb->budget = budget;
     limb->rounds = 0;
     limb->stretch = 1.0f;
-    limb->ok = 1e-9f < whole && whole < 1e9f && distance < 1e9f && 0.0f <= shortest && sideways < 1e21f && farthest < 1e9f &&
-               astray < 1e21f && chain->weight == chain->weight;
+    limb->ok = 1e-9f < whole && whole < 1e9f && distance < 1e9f && 0.0f <= shortest && spread + astray < 1e21f &&
+               chain->weight == chain->weight;
     if (chain->has_rotation) {
         for (uint32_t j = 0; j <= bones; ++j) limb->ok &= is_rotation(chain->rotation[j]);
         limb->ok &= is_rotation(chain->parent_rotation);
@@ -253,7 +253,7 @@ static void begin(const phx_chain_setup *setup, const phx_reference_chain *chain
     limb->active = 1;
     const float gap = (longest + longest) - whole;
     const int triangle = fabsf(gap) <= aimed && (bones == 2 || (0.0f <= gap && aimed < gap + whole * 0.2f));
-    const int flat = !triangle && sideways <= whole * whole * ((float)bones * 6e-4f);
+    const int flat = !triangle && spread - forward <= whole * whole * ((float)bones * 6e-4f);
     if (triangle) lay_on_triangle(limb, longest, choose_bend(setup, chain, limb, sum_of_bends(limb, axis)));
     if (flat) lay_on_arc(limb, axis, aimed, choose_bend(setup, chain, limb, sum_of_bends(limb, axis)));
     if (!triangle && whole * 0.9f < aimed) scale_bends(setup, chain, limb);
@@ -320,9 +320,8 @@ static void iterate(limb *limb) {
         pass_forth(limb, aim);
         const phx_vec3 error = sub3(limb->at[limb->bones - 1], limb->target);
         const float squared = dot3(error, error);
-        const float ratio = dot3(error, limb->error) / some1(before_squared);
-        const float gap = 1.0f - ratio;
-        alpha = gap <= 1e-3f ? 8.0f : min1(max1((ratio + alpha) / gap, 0.0f), 8.0f);
+        const float kept = dot3(error, limb->error), lost = before_squared - kept;
+        alpha = lost <= before_squared * 1e-3f ? 8.0f : min1(max1((kept + alpha * before_squared) / lost, 0.0f), 8.0f);
         limb->error = error;
         before_squared = squared;
         ++limb->rounds;

@@ -11,7 +11,7 @@ static const struct {
     uint64_t hash;
 } golden[] = {
     {"two_bone", 0x584f4a444784048eu},
-    {"fabrik", 0x1632086e0771b7d2u},
+    {"fabrik", 0xc8fe71f141b43503u},
     {"ccd", 0x5d85542d10a6d344u},
     {"aim", 0x1d1e67f55fc7b088u},
     {"limit", 0x970687d88e26fbb1u},
