@@ -16,7 +16,7 @@ static const struct {
     {"aim", 0x1d1e67f55fc7b088u},
     {"limit", 0x970687d88e26fbb1u},
     {"pose", 0x1869b31d9d20f79cu},
-    {"crowd", 0xbad9bdba4e993ddfu},
+    {"crowd", 0x63783106f019d04bu},
 };
 
 #endif
