@@ -17,6 +17,7 @@ static const struct {
     {"limit", 0x970687d88e26fbb1u},
     {"pose", 0x1869b31d9d20f79cu},
     {"crowd", 0x63783106f019d04bu},
+    {"tiles", 0xc14c13fbeac817cfu},
 };
 
 #endif

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* backend: a name, or NULL for every one that is usable here. Prints a line a backend and workload on standard output, what differs
- * too. update: a file to which golden.h is written anew instead of being compared, or NULL. 0: all as recorded, 1: something differs, or
+/* backend: a name, or NULL for every one that is usable here. threads: how many the shuffled and split arrangement runs on; 0 = on 1, on 2,
+ * and so on to 8. Prints a line a backend and workload on standard output, and what differs. update: a file to which golden.h is written anew instead of being compared, or NULL. 0: all as recorded, 1: something differs, or
  * memory ran out, or the file could not be written; 2: there is no such backend. */
 int verify_run(const char *backend, unsigned threads, const char *update);
 

@@ -5,13 +5,14 @@
 #include <pthread.h>
 
 const workload workloads[] = {
-    {"two_bone", "legs", WORKLOAD_LEGS, WORKLOAD_LEG_ANSWER, workload_two_bone},
-    {"fabrik", "chains", WORKLOAD_CHAINS, WORKLOAD_CHAIN_ANSWER, workload_fabrik},
-    {"ccd", "chains", WORKLOAD_CHAINS, WORKLOAD_CHAIN_ANSWER, workload_ccd},
-    {"aim", "chains", WORKLOAD_CHAINS, WORKLOAD_CHAIN_ANSWER, workload_aim},
-    {"limit", "rotations", WORKLOAD_LIMITS, WORKLOAD_LIMIT_ANSWER, workload_limits},
-    {"pose", "characters", WORKLOAD_POSES, WORKLOAD_POSE_ANSWER, workload_poses},
-    {"crowd", "frames of characters", WORKLOAD_CROWD_ANSWERS, WORKLOAD_CROWD_ANSWER, workload_crowds},
+    {"two_bone", "legs", WORKLOAD_LEGS, WORKLOAD_LEG_ANSWER, true, WORKLOAD_MOST_THREADS, workload_two_bone},
+    {"fabrik", "chains", WORKLOAD_CHAINS, WORKLOAD_CHAIN_ANSWER, true, WORKLOAD_MOST_THREADS, workload_fabrik},
+    {"ccd", "chains", WORKLOAD_CHAINS, WORKLOAD_CHAIN_ANSWER, true, WORKLOAD_MOST_THREADS, workload_ccd},
+    {"aim", "chains", WORKLOAD_CHAINS, WORKLOAD_CHAIN_ANSWER, false, WORKLOAD_MOST_THREADS, workload_aim},
+    {"limit", "rotations", WORKLOAD_LIMITS, WORKLOAD_LIMIT_ANSWER, false, WORKLOAD_MOST_THREADS, workload_limits},
+    {"pose", "characters", WORKLOAD_POSES, WORKLOAD_POSE_ANSWER, true, WORKLOAD_MOST_THREADS, workload_poses},
+    {"crowd", "frames of characters", WORKLOAD_CROWD_ANSWERS, WORKLOAD_CROWD_ANSWER, true, 2, workload_crowds}, /* of two tiles */
+    {"tiles", "frames of characters", WORKLOAD_TILE_ANSWERS, WORKLOAD_CROWD_ANSWER, true, WORKLOAD_MOST_THREADS, workload_tiles},
 };
 const size_t workload_count = sizeof workloads / sizeof *workloads;
 
@@ -71,8 +72,6 @@ void random_order(workload_random *r, uint32_t *order, uint32_t count) {
     }
 }
 
-enum { MOST_THREADS = 64 };
-
 typedef struct share {
     size_t first, count;
     workload_work work;
@@ -91,15 +90,15 @@ static void *do_share(void *argument) {
 }
 
 bool workload_split(size_t blocks, unsigned threads, workload_work work, void *context) {
-    if (threads <= 1) return work(context, 0, blocks);
-    share shares[MOST_THREADS];
-    pthread_t started[MOST_THREADS];
-    bool runs[MOST_THREADS], good = true;
-    if (threads > MOST_THREADS) threads = MOST_THREADS;
+    if (threads == 0) return work(context, 0, blocks);
+    share shares[WORKLOAD_MOST_THREADS];
+    pthread_t started[WORKLOAD_MOST_THREADS];
+    bool runs[WORKLOAD_MOST_THREADS], good = true;
+    if (threads > WORKLOAD_MOST_THREADS) threads = WORKLOAD_MOST_THREADS;
     for (unsigned t = 0; t < threads; ++t) {
         const size_t first = blocks * t / threads, end = blocks * (t + 1) / threads;
         shares[t] = (share){first, end - first, work, context, true};
-        runs[t] = pthread_create(&started[t], NULL, do_share, &shares[t]) == 0;
+        runs[t] = threads > 1 && pthread_create(&started[t], NULL, do_share, &shares[t]) == 0;
         if (!runs[t]) do_share(&shares[t]);
     }
     for (unsigned t = 0; t < threads; ++t) {

@@ -13,8 +13,8 @@
 
 /* How one and the same work is laid out and split. Every arrangement must give every chain the same answer. */
 typedef enum workload_arrangement {
-    WORKLOAD_IN_ORDER, /* one job, one thread, one call; crowds: plain poses, tile after tile */
-    WORKLOAD_SHUFFLED, /* another order, small uneven ranges, several threads; crowds: tiles backwards, compact poses, threads */
+    WORKLOAD_IN_ORDER, /* one job, one call; crowds: plain poses, tile after tile */
+    WORKLOAD_SHUFFLED, /* another order, small uneven ranges, over threads; crowds: tiles backwards, compact poses, over threads */
     WORKLOAD_BLOCKS,   /* rows of 16 chains; crowds: rows of poses, one workspace for all tiles */
     WORKLOAD_ARRANGEMENTS
 } workload_arrangement;
@@ -24,8 +24,11 @@ typedef struct workload {
     const char *chains;  /* what one answer is of: "legs", "chains", ... */
     size_t count;        /* of them */
     size_t answer_size;  /* bytes of each one's answer */
+    bool has_blocks;     /* rows of 16 are one of its faces; otherwise WORKLOAD_BLOCKS is not to be run */
+    unsigned threads;    /* more than these would have nothing to do */
     /* Fills answers[count * answer_size]. WORKLOAD_BLOCKS overwrites what its face has, so `answers` must hold another
-     * arrangement's already. False: out of memory, or the library refused a valid call. */
+     * arrangement's already. threads: of WORKLOAD_SHUFFLED, from 1; the others have none. False: out of memory, or the library refused
+     * a valid call. */
     bool (*run)(const phx_backend *backend, workload_arrangement arrangement, unsigned threads, unsigned char *answers);
 } workload;
 
@@ -49,16 +52,18 @@ bool workload_aim(const phx_backend *backend, workload_arrangement arrangement, 
 bool workload_limits(const phx_backend *backend, workload_arrangement arrangement, unsigned threads, unsigned char *answers);
 bool workload_poses(const phx_backend *backend, workload_arrangement arrangement, unsigned threads, unsigned char *answers);
 bool workload_crowds(const phx_backend *backend, workload_arrangement arrangement, unsigned threads, unsigned char *answers);
+bool workload_tiles(const phx_backend *backend, workload_arrangement arrangement, unsigned threads, unsigned char *answers);
 enum {
+    WORKLOAD_MOST_THREADS = 64,
     WORKLOAD_LEGS = 64 * 1021, WORKLOAD_LEG_ANSWER = 160,
     WORKLOAD_CHAINS = 60 * 503 + 6 * 61, WORKLOAD_CHAIN_ANSWER = 56,
     WORKLOAD_LIMITS = 64 * 253, WORKLOAD_LIMIT_ANSWER = 20,
     WORKLOAD_POSES = 2049, WORKLOAD_POSE_ANSWER = 28 * 14,
-    WORKLOAD_CROWD_ANSWERS = 3 * 1000 * 83, WORKLOAD_CROWD_ANSWER = 8
+    WORKLOAD_CROWD_ANSWERS = 3 * 1000 * 83, WORKLOAD_TILE_ANSWERS = 50 * 523, WORKLOAD_CROWD_ANSWER = 8
 };
 
-/* Calls work(context, first, count) over ranges that cover [0, blocks): all at once for one thread, else in uneven pieces over so
- * many threads (in turn, where no thread can be started). False if any call was false. */
+/* Calls work(context, first, count) over ranges that cover [0, blocks): in uneven pieces over so many threads (in turn, where no thread
+ * can be started); all at once for 0 threads. False if any call was false. */
 typedef bool (*workload_work)(void *context, size_t first, size_t count);
 bool workload_split(size_t blocks, unsigned threads, workload_work work, void *context);
 

@@ -188,7 +188,7 @@ bool workload_two_bone(const phx_backend *backend, workload_arrangement arrangem
             if (options & LEG_BEND) out[i].bend = moved[i].bend;
         }
         two_bone_range range = {backend, leg_job(&params, options, moved, out, LEGS)};
-        good = workload_split(phx_two_bone_block_count(&range.job), arrangement == WORKLOAD_SHUFFLED ? threads : 1, two_bone_work, &range);
+        good = workload_split(phx_two_bone_block_count(&range.job), arrangement == WORKLOAD_SHUFFLED ? threads : 0, two_bone_work, &range);
         for (uint32_t i = 0; i < LEGS; ++i) group[order[i]] = out[i];
     }
     free(in), free(moved), free(out), free(order);
@@ -445,7 +445,7 @@ static bool long_chains(chain_solver solver, const phx_backend *backend, workloa
             if (options & CHAIN_LOCAL || solver == AIM) continue;
             good = chain_blocks(&range, moved);
         } else {
-            const unsigned over = arrangement == WORKLOAD_SHUFFLED ? threads : 1;
+            const unsigned over = arrangement == WORKLOAD_SHUFFLED ? threads : 0;
             good = workload_split(phx_chain_job_block_count(&range.job), over, chain_work, &range);
         }
         for (uint32_t i = 0; i < count; ++i) chain_says(moved + i, joints, options, arrangement != WORKLOAD_BLOCKS, group + order[i]);
@@ -474,10 +474,23 @@ typedef struct limit_answer {
 } limit_answer;
 _Static_assert(sizeof(limit_answer) == WORKLOAD_LIMIT_ANSWER, "an answer has no padding");
 
-/* No blocks and no ranges here: the shuffled arrangement calls once for each few rotations. */
+typedef struct limit_range {
+    const phx_backend *backend;
+    const phx_limit *limit;
+    const phx_quat *in;
+    limit_answer *out;
+} limit_range;
+static bool limit_work(void *context, size_t first, size_t count) {
+    const limit_range *range = context;
+    const phx_quat *in = range->in + first;
+    limit_answer *out = range->out + first;
+    return phx_limit_apply(range->backend, range->limit, count, PHX_VIEW_ARRAY(in), PHX_VIEW(out, local), PHX_VIEW(out, changed), NULL) == PHX_OK;
+}
+
+/* One limit for many rotations. No blocks and no ranges here: each piece is a call of its own. */
 bool workload_limits(const phx_backend *backend, workload_arrangement arrangement, unsigned threads, unsigned char *answers) {
-    (void)threads;
-    for (uint32_t g = 0; g < LIMIT_GROUPS; ++g) {
+    bool good = true;
+    for (uint32_t g = 0; good && g < LIMIT_GROUPS; ++g) {
         workload_random r = {0x117u + g};
         phx_limit limit = make_limit(&r);
         limit.type = (phx_limit_type)(1 + g % 3);
@@ -488,12 +501,8 @@ bool workload_limits(const phx_backend *backend, workload_arrangement arrangemen
             if (random_under(&r, 8) == 0) in[i].x = in[i].y = 0;
         }
         limit_answer *out = (limit_answer *)(void *)answers + (size_t)g * ROTATIONS;
-        const size_t piece = arrangement == WORKLOAD_SHUFFLED ? 1 + g % 7 : ROTATIONS;
-        for (size_t at = 0; at < ROTATIONS; at += piece) {
-            const size_t count = piece < ROTATIONS - at ? piece : ROTATIONS - at;
-            if (phx_limit_apply(backend, &limit, count, PHX_VIEW_ARRAY(in + at), PHX_VIEW(out + at, local), PHX_VIEW(out + at, changed), NULL))
-                return false;
-        }
+        limit_range range = {backend, &limit, in, out};
+        good = workload_split(ROTATIONS, arrangement == WORKLOAD_SHUFFLED ? threads : 0, limit_work, &range);
     }
-    return true;
+    return good;
 }

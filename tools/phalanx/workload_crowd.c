@@ -1,4 +1,4 @@
-/* The workload of whole characters: forward kinematics, and three crowds over a thousand frames each. See workload.h. */
+/* The workload of whole characters: forward kinematics, three crowds over a thousand frames each, and one of many tiles. See workload.h. */
 #include "workload.h"
 
 #include <stdlib.h>
@@ -66,7 +66,7 @@ bool workload_poses(const phx_backend *backend, workload_arrangement arrangement
     job.root_position = PHX_VIEW_ARRAY(roots), job.root_rotation = PHX_VIEW_ARRAY(turns);
     job.positions = phx_view_of(positions, POSE_JOINTS * sizeof *positions), job.rotations = phx_view_of(rotations, POSE_JOINTS * sizeof *rotations);
     pose_range range = {backend, &job, COUNT};
-    good = good && workload_split(GROUPS, arrangement == WORKLOAD_SHUFFLED ? threads : 1, pose_work, &range);
+    good = good && workload_split(GROUPS, arrangement == WORKLOAD_SHUFFLED ? threads : 0, pose_work, &range);
     if (good) workload_one_nan(positions, COUNT * POSE_JOINTS * 3), workload_one_nan(rotations, COUNT * POSE_JOINTS * 4);
     for (size_t c = 0; good && c < COUNT; ++c) {
         memcpy(answers + c * WORKLOAD_POSE_ANSWER, positions + c * POSE_JOINTS, POSE_JOINTS * sizeof *positions);
@@ -78,21 +78,27 @@ bool workload_poses(const phx_backend *backend, workload_arrangement arrangement
 
 /* ---- crowds ---- */
 
-enum { CROWDS = 3, FRAMES = 1000, CHARACTERS = 83, GROUPS = (CHARACTERS + 15) / 16, BODIES = 3 };
+/* the crowds; and a crowd that is large enough for eight threads to have a tile of 64 each, and one that is not full */
+enum { CROWDS = 3, FRAMES = 1000, CHARACTERS = 83, MANY_FRAMES = 50, MANY_CHARACTERS = 523, BODIES = 3 };
+_Static_assert(CHARACTERS <= 128, "two tiles: workload.c says that they keep two threads busy");
 _Static_assert(CROWDS * FRAMES * CHARACTERS == WORKLOAD_CROWD_ANSWERS, "an answer for each character and frame");
+_Static_assert(MANY_FRAMES * MANY_CHARACTERS == WORKLOAD_TILE_ANSWERS, "an answer for each character and frame");
 
 /* what one crowd is like */
 typedef struct kind {
+    uint32_t characters, frames, threads_every; /* threads are started in every so-manieth frame */
     uint32_t legs;
     bool z_up;       /* else Y */
     float unit;      /* metres in one of its units */
     bool scaled, bodies, replay, hostile, support, spring;
 } kind;
 static const kind kinds[CROWDS] = {
-    {.legs = 2, .unit = 1},
-    {.legs = 4, .z_up = true, .unit = 0.01f, .scaled = true, .bodies = true, .replay = true},
-    {.legs = 2, .unit = 1, .hostile = true, .support = true, .spring = true},
+    /* a thread costs more than these few tiles */
+    {CHARACTERS, FRAMES, 10, .legs = 2, .unit = 1},
+    {CHARACTERS, FRAMES, 10, .legs = 4, .z_up = true, .unit = 0.01f, .scaled = true, .bodies = true, .replay = true},
+    {CHARACTERS, FRAMES, 10, .legs = 2, .unit = 1, .hostile = true, .support = true, .spring = true},
 };
+static const kind many = {MANY_CHARACTERS, MANY_FRAMES, 1, .legs = 2, .unit = 1, .bodies = true, .hostile = true};
 
 static phx_vec3 place(const kind *k, float right, float up, float forward) {
     right /= k->unit, up /= k->unit, forward /= k->unit;
@@ -144,17 +150,17 @@ typedef struct world {
     float *rows;
     const uint16_t *used;
     uint32_t used_count;
-    phx_vec3 positions[CHARACTERS];
-    phx_quat rotations[CHARACTERS];
-    float weights[CHARACTERS], support[CHARACTERS * MOST_LEGS];
-    uint32_t flags[CHARACTERS];
+    phx_vec3 positions[MANY_CHARACTERS];
+    phx_quat rotations[MANY_CHARACTERS];
+    float weights[MANY_CHARACTERS], support[MANY_CHARACTERS * MOST_LEGS];
+    uint32_t flags[MANY_CHARACTERS];
     phx_body bodies[BODIES];
     bool good;
 } world;
 
 static phx_crowd *make_crowd(const kind *k, const phx_backend *backend, const uint16_t *parents, uint32_t joints, bool one_workspace) {
     phx_crowd_def def = phx_crowd_def_default();
-    def.backend = backend, def.capacity = CHARACTERS, def.skeleton = (phx_skeleton){joints, parents};
+    def.backend = backend, def.capacity = k->characters, def.skeleton = (phx_skeleton){joints, parents};
     def.pelvis = 1, def.leg_count = k->legs, def.unit = k->unit;
     if (k->z_up) def.up = (phx_vec3){0, 0, 1};
     def.scaled = k->scaled, def.bodies = k->bodies, def.replay = k->replay, def.workspaces = one_workspace ? 1 : 0;
@@ -262,7 +268,7 @@ static bool do_tiles(void *context, size_t first, size_t count) {
 
 /* poses to the arrangement's layout, or back */
 static void carry_poses(world *w, workload_arrangement arrangement, bool out) {
-    for (uint32_t c = 0; c < CHARACTERS; ++c)
+    for (uint32_t c = 0; c < w->kind->characters; ++c)
         for (uint32_t j = 0; j < (arrangement == WORKLOAD_SHUFFLED ? w->used_count : w->joints); ++j) {
             phx_transform *pose = w->poses + (size_t)c * w->joints + (arrangement == WORKLOAD_SHUFFLED ? w->used[j] : j);
             if (arrangement == WORKLOAD_SHUFFLED) {
@@ -283,21 +289,22 @@ static bool run_crowd(const kind *k, const phx_backend *backend, workload_arrang
     world *w = calloc(1, sizeof *w);
     if (w == NULL) return false;
     uint16_t parents[MOST_JOINTS];
+    const uint32_t characters = k->characters;
     w->kind = k, w->joints = SPINE + PER_LEG * k->legs;
     for (uint32_t j = 0; j < w->joints; ++j) parents[j] = parent_of(j);
     w->crowd = make_crowd(k, backend, parents, w->joints, arrangement == WORKLOAD_BLOCKS);
-    w->poses = malloc(CHARACTERS * w->joints * sizeof *w->poses), w->compact = malloc(CHARACTERS * w->joints * sizeof *w->compact);
-    w->memory = calloc(GROUPS * w->joints + 1, 640);
+    w->poses = malloc(characters * w->joints * sizeof *w->poses), w->compact = malloc(characters * w->joints * sizeof *w->compact);
+    w->memory = calloc((characters + 15) / 16 * w->joints + 1, 640);
     w->rows = (float *)(void *)(w->memory + (64 - (uintptr_t)w->memory % 64) % 64);
     bool good = w->crowd != NULL && w->poses != NULL && w->compact != NULL && w->memory != NULL;
     if (good) w->used = phx_crowd_joints(w->crowd, &w->used_count);
     static const float odd_steps[] = {0.0f, -1.0f, 1e-9f, 10.0f, 1e30f};
-    for (uint32_t f = 0; good && f < FRAMES; ++f) {
-        for (uint32_t c = 0; c < CHARACTERS; ++c) set_character(w, c, f);
+    for (uint32_t f = 0; good && f < k->frames; ++f) {
+        for (uint32_t c = 0; c < characters; ++c) set_character(w, c, f);
         move_bodies(w, f);
         phx_crowd_frame *frame = &w->frame;
         memset(frame, 0, sizeof *frame);
-        frame->count = CHARACTERS, frame->dt = f % 97 == 96 ? odd_steps[f / 97 % 5] : 1.0f / 60.0f;
+        frame->count = characters, frame->dt = f % 97 == 96 ? odd_steps[f / 97 % 5] : 1.0f / 60.0f;
         frame->poses = phx_poses_of(w->poses, w->joints);
         carry_poses(w, arrangement, true);
         if (arrangement == WORKLOAD_SHUFFLED) frame->poses = phx_poses_of(w->compact, w->used_count), frame->poses.layout = PHX_POSE_COMPACT;
@@ -306,11 +313,11 @@ static bool run_crowd(const kind *k, const phx_backend *backend, workload_arrang
         frame->weight = PHX_VIEW_ARRAY(w->weights), frame->flags = PHX_VIEW_ARRAY(w->flags);
         if (k->support) frame->support = phx_view_of(w->support, k->legs * sizeof(float));
         if (k->bodies) frame->bodies = w->bodies, frame->body_count = BODIES;
-        /* a thread costs more than these few tiles: threads every tenth frame */
         const uint32_t tiles = phx_crowd_frame_tiles(w->crowd, frame);
-        good = workload_split(tiles, arrangement == WORKLOAD_SHUFFLED && f % 10 == 0 ? (threads < tiles ? threads : tiles) : 1, do_tiles, w);
+        const unsigned over = threads < tiles ? threads : tiles;
+        good = workload_split(tiles, arrangement == WORKLOAD_SHUFFLED && f % k->threads_every == 0 ? over : 0, do_tiles, w);
         carry_poses(w, arrangement, false);
-        for (uint32_t c = 0; good && c < CHARACTERS; ++c) {
+        for (uint32_t c = 0; good && c < characters; ++c) {
             uint64_t hash = workload_hash(WORKLOAD_HASH_START, w->poses + (size_t)c * w->joints, w->joints * sizeof *w->poses);
             const float pelvis = phx_crowd_pelvis(w->crowd, c);
             hash = workload_hash(hash, &pelvis, sizeof pelvis);
@@ -320,7 +327,7 @@ static bool run_crowd(const kind *k, const phx_backend *backend, workload_arrang
                 good = phx_crowd_foot(w->crowd, c, l, &info) == PHX_OK && good;
                 hash = workload_hash(hash, &info, sizeof info);
             }
-            answers[(size_t)f * CHARACTERS + c] = hash;
+            answers[(size_t)f * characters + c] = hash;
         }
     }
     phx_crowd_destroy(w->crowd);
@@ -333,4 +340,8 @@ bool workload_crowds(const phx_backend *backend, workload_arrangement arrangemen
     for (size_t k = 0; good && k < CROWDS; ++k)
         good = run_crowd(kinds + k, backend, arrangement, threads, (uint64_t *)(void *)answers + k * FRAMES * CHARACTERS);
     return good;
+}
+
+bool workload_tiles(const phx_backend *backend, workload_arrangement arrangement, unsigned threads, unsigned char *answers) {
+    return run_crowd(&many, backend, arrangement, threads, (uint64_t *)(void *)answers);
 }
