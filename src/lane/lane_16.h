@@ -67,9 +67,13 @@ static inline lp m_packing(lm m) { return m; }
 static inline lf f_pack(lp p, lf a) { return _mm512_maskz_compress_ps(p, a); }
 static inline void f_store_any(float *p, lf a) { _mm512_storeu_ps(p, a); }
 
-/* one element of three floats: a masked load touches only its 12 bytes */
+/* one element of three floats: masked moves touch only its 12 bytes. The empty statement keeps compilers from folding the store into the
+ * extraction of a quarter: a masked VEXTRACTF32X4, unlike VMOVUPS, faults for bytes that it does not write. */
 lane_inline __m128 load_12_bytes(const char *p) { return _mm_maskz_loadu_ps(7, p); }
-lane_inline void store_12_bytes(char *p, __m128 a) { _mm_mask_storeu_ps(p, 7, a); }
+lane_inline void store_12_bytes(char *p, __m128 a) {
+    __asm__("" : "+v"(a));
+    _mm_mask_storeu_ps(p, 7, a);
+}
 lane_inline __m128 load_16_bytes(const char *p) { return _mm_loadu_ps((const float *)(const void *)p); }
 lane_inline void store_16_bytes(char *p, __m128 a) { _mm_storeu_ps((float *)(void *)p, a); }
 
