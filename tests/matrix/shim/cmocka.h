@@ -3,6 +3,7 @@
 #ifndef PHALANX_TEST_CMOCKA_SHIM_H
 #define PHALANX_TEST_CMOCKA_SHIM_H
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,6 +38,7 @@ static inline void print_error(const char *format, ...) {
 #define assert_ptr_equal(a, b) shim_check((const void *)(a) == (const void *)(b), #a " == " #b, __FILE__, __LINE__)
 #define assert_int_equal(a, b) shim_check((long long)(a) == (long long)(b), #a " == " #b, __FILE__, __LINE__)
 #define assert_int_not_equal(a, b) shim_check((long long)(a) != (long long)(b), #a " != " #b, __FILE__, __LINE__)
+#define assert_float_equal(a, b, apart) shim_check(fabs((double)(a) - (double)(b)) <= (double)(apart), #a " near " #b, __FILE__, __LINE__)
 #define assert_string_equal(a, b) shim_check(strcmp((a), (b)) == 0, #a " == " #b, __FILE__, __LINE__)
 #define assert_memory_equal(a, b, size) shim_check(memcmp((a), (b), (size)) == 0, #a " == " #b, __FILE__, __LINE__)
 #define assert_memory_not_equal(a, b, size) shim_check(memcmp((a), (b), (size)) != 0, #a " != " #b, __FILE__, __LINE__)
