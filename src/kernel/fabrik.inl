@@ -9,6 +9,7 @@ enum {
     IN_FLIGHT = LANES == 16 ? 4 : 8,
     IN_FLIGHT_LONG = IN_FLIGHT / 2, /* above FABRIK_SHORT bones, to bound the stack */
     FABRIK_SHORT = 32,
+    STEPS_IN_REGISTERS = LANES == 16,
     /* a row of a set holds its lanes and one vector of slack, which whole-vector stores of packed lanes run into */
     FABRIK_FLOATS_SHORT = 4 * FABRIK_SHORT * (IN_FLIGHT + 1) * LANES,
     FABRIK_FLOATS_LONG = 4 * PHX_CHAIN_MAX_BONES * (IN_FLIGHT_LONG + 1) * LANES,
@@ -30,10 +31,11 @@ typedef struct fabrik_back {
 } fabrik_back;
 
 typedef struct fabrik_set {
+    PHX_ALIGN_64 float root[3 * (IN_FLIGHT + 1) * LANES]; /* zeros: from where the forward pass begins */
     PHX_ALIGN_64 float joints[FABRIK_FLOATS];
     PHX_ALIGN_64 float state[FABRIK_STATES][(IN_FLIGHT + 1) * LANES];
     lm active[IN_FLIGHT];
-    size_t stride;   /* floats from row to row of `joints` */
+    size_t stride;   /* floats from row to row of `joints` and `root` */
     uint32_t count;  /* pool: lanes in use */
 } fabrik_set;
 
@@ -45,6 +47,11 @@ typedef struct fabrik_case {
     lm ok, moved, still; /* usable input; joints are no longer the animated ones; budget of 0 */
 } fabrik_case;
 
+static inline size_t fabrik_stride(uint32_t vectors) { return (vectors + 1) * LANES; }
+static inline void fabrik_prepare(fabrik_set *set, uint32_t vectors) {
+    set->stride = fabrik_stride(vectors), set->count = 0;
+    memset(set->root, 0, sizeof set->root);
+}
 static inline float *fabrik_row(fabrik_set *set, uint32_t bone, uint32_t component, uint32_t vector) {
     return set->joints + (4 * bone + component) * set->stride + vector * LANES;
 }
@@ -403,69 +410,111 @@ static inline lf tiny_squared(fabrik_set *set, uint32_t v) {
 static inline lv3 rows3(const float *row, size_t stride) { return v3(f_load(row), f_load(row + stride), f_load(row + 2 * stride)); }
 static inline void set_rows3(float *row, size_t stride, lv3 a) { f_store(row, a.x), f_store(row + stride, a.y), f_store(row + 2 * stride, a.z); }
 
+/* What the two passes of a round share: the aims, which stand for the tip, the errors before it, and where a lane counts as lost. */
+typedef struct fabrik_aims {
+    PHX_ALIGN_64 float aims[3 * IN_FLIGHT * LANES];
+    PHX_ALIGN_64 float errors[3 * IN_FLIGHT * LANES];
+    PHX_ALIGN_64 float tiny[IN_FLIGHT * LANES];
+} fabrik_aims;
+
+/* Bone `i` of the backward pass once more, for lanes whose two joints coincide. */
+lane_cold void backward_again(fabrik_set *set, fabrik_back *back, const fabrik_aims *round, uint32_t bones, uint32_t vectors, uint32_t i) {
+    const size_t across = vectors * LANES;
+    float *to = back->joints + (i - 1) * 3 * across;
+    for (uint32_t v = 0; v < vectors; ++v) {
+        const lv3 from = rows3((i + 1 == bones ? round->aims : to + 3 * across) + v * LANES, across);
+        const lv3 before = i + 1 == bones ? from : rows3((i + 2 == bones ? round->aims : to + 6 * across) + v * LANES, across);
+        const lf tiny = f_load(round->tiny + v * LANES);
+        set_rows3(to + v * LANES, across, recovered_joint(set, v, tiny, joint_at(set, i - 1, v), from, v3_sub(from, before), bone_length(set, i, v), -1.0f));
+    }
+}
+
+/* Bone `i` of the forward pass once more. */
+lane_cold void forward_again(fabrik_set *set, const float *goal, const fabrik_aims *round, uint32_t vectors, uint32_t i) {
+    const lv3 root = v3_splat(0.0f, 0.0f, 0.0f);
+    for (uint32_t v = 0; v < vectors; ++v) {
+        const lv3 from = i ? joint_at(set, i - 1, v) : root, before = i < 2 ? root : joint_at(set, i - 2, v);
+        const lf tiny = f_load(round->tiny + v * LANES);
+        const lv3 next = recovered_joint(set, v, tiny, rows3(goal + v * LANES, vectors * LANES), from, v3_sub(from, before), bone_length(set, i, v), 1.0f);
+        set_joint(set, i, v, v3_select(set->active[v], next, joint_at(set, i, v)));
+    }
+}
+
+/* One bone of a pass: from the joint `from` toward `goal` by `length`, written to `to`, where `keep` is given in the lanes it names alone.
+ * Two vectors at a time, all of the first halves before the second ones, and no load moved from pair to pair: with one after the other, or
+ * all at once, what waits for a root or a quotient fills the processor's queues (4 to 8 vectors, Zen 4: a third slower). At 16 lanes the
+ * joints `from` stay in registers, `q`; narrower vectors have 16 of these and read the row that was just written.
+ * Returns where two joints coincide. */
+lane_inline lm bone_steps(lv3 *q, const float *from, size_t from_stride, const float *goal, size_t goal_stride, const float *length, const float *tiny,
+                          float *to, size_t to_stride, const lm *keep, const uint32_t vectors) {
+    lm lost = m_from_bits(0);
+#pragma GCC unroll 8
+    for (uint32_t pair = 0; pair < vectors; pair += 2) {
+        lv3 d[2];
+        lf scale[2];
+#pragma GCC unroll 2
+        for (uint32_t k = 0; k < 2; ++k) {
+            const uint32_t at = (pair + k) * LANES;
+            if (!STEPS_IN_REGISTERS) q[pair + k] = rows3(from + at, from_stride);
+            d[k] = v3_sub(rows3(goal + at, goal_stride), q[pair + k]);
+            const lf squared = v3_dot(d[k], d[k]);
+            lost = m_or(lost, f_le(squared, f_load(tiny + at)));
+            scale[k] = f_sqrt(f_some(squared));
+        }
+#pragma GCC unroll 2
+        for (uint32_t k = 0; k < 2; ++k) scale[k] = f_div(f_load(length + (pair + k) * LANES), scale[k]);
+#pragma GCC unroll 2
+        for (uint32_t k = 0; k < 2; ++k) {
+            const uint32_t at = (pair + k) * LANES;
+            q[pair + k] = v3_add(q[pair + k], v3_scale(d[k], scale[k]));
+            if (keep) q[pair + k] = v3_select(keep[pair + k], q[pair + k], rows3(to + at, to_stride));
+            set_rows3(to + at, to_stride, q[pair + k]);
+        }
+        lane_in_order();
+    }
+    return lost;
+}
+
+lane_inline void steps_reload(lv3 *q, const float *rows, size_t stride, const uint32_t vectors) {
+#pragma GCC unroll 8
+    for (uint32_t v = 0; v < vectors; ++v) q[v] = rows3(rows + v * LANES, stride);
+}
+
 /* One backward and one forward pass of `vectors` vectors at once; returns how many lanes are still active. The backward pass writes
  * beside the joints, so only the forward pass has to keep the lanes that are done. */
 static inline uint32_t fabrik_round(const phx_chain_setup *setup, fabrik_set *set, fabrik_back *back, const uint32_t bones, const uint32_t vectors) {
-    const size_t stride = set->stride, across = vectors * LANES;
-    const lf zero = f_splat(0.0f);
+    const size_t stride = fabrik_stride(vectors), across = vectors * LANES;
     lv3 q[IN_FLIGHT];
-    PHX_ALIGN_64 float aims[3 * IN_FLIGHT * LANES], errors[3 * IN_FLIGHT * LANES], tiny[IN_FLIGHT * LANES];
+    fabrik_aims round;
+#pragma GCC unroll 8
     for (uint32_t v = 0; v < vectors; ++v) {
         const lv3 target = state3(set, TARGET_X, v), error = v3_sub(joint_at(set, bones - 1, v), target);
         q[v] = v3_sub(target, v3_scale(error, f_load(set->state[ALPHA] + v * LANES)));
-        set_rows3(errors + v * LANES, across, error);
-        set_rows3(aims + v * LANES, across, q[v]);
-        f_store(tiny + v * LANES, f_select(set->active[v], tiny_squared(set, v), f_splat(-1.0f))); /* idle lanes are never lost */
+        set_rows3(round.errors + v * LANES, across, error);
+        set_rows3(round.aims + v * LANES, across, q[v]);
+        f_store(round.tiny + v * LANES, f_select(set->active[v], tiny_squared(set, v), f_splat(-1.0f))); /* idle lanes are never lost */
     }
+    const float *from = round.aims;
     for (uint32_t i = bones - 1; i >= 1; --i) {
-        const float *row = fabrik_row(set, i - 1, 0, 0), *length = fabrik_row(set, i, 3, 0);
         float *to = back->joints + (i - 1) * 3 * across;
-        lm lost = m_from_bits(0);
-#pragma GCC unroll 8
-        for (uint32_t v = 0; v < vectors; ++v) {
-            const lv3 d = v3_sub(rows3(row + v * LANES, stride), q[v]);
-            const lf squared = v3_dot(d, d);
-            lost = m_or(lost, f_le(squared, f_load(tiny + v * LANES)));
-            q[v] = v3_add(q[v], v3_scale(d, f_div(f_load(length + v * LANES), f_sqrt(f_some(squared)))));
-            set_rows3(to + v * LANES, across, q[v]);
-        }
-        if (__builtin_expect(m_any(lost), 0)) {
-            for (uint32_t v = 0; v < vectors; ++v) {
-                const lv3 from = rows3((i + 1 == bones ? aims : to + 3 * across) + v * LANES, across);
-                const lv3 before = i + 1 == bones ? from : rows3((i + 2 == bones ? aims : to + 6 * across) + v * LANES, across);
-                q[v] = recovered_joint(set, v, f_load(tiny + v * LANES), rows3(row + v * LANES, stride), from, v3_sub(from, before),
-                                       f_load(length + v * LANES), -1.0f);
-                set_rows3(to + v * LANES, across, q[v]);
-            }
-        }
+        const lm lost = bone_steps(q, from, across, set->joints + 4 * (i - 1) * stride, stride, set->joints + (4 * i + 3) * stride, round.tiny, to,
+                                   across, NULL, vectors);
+        if (lane_rare(m_any(lost))) backward_again(set, back, &round, bones, vectors, i), steps_reload(q, to, across, vectors);
+        from = to;
     }
-    for (uint32_t v = 0; v < vectors; ++v) q[v] = v3(zero, zero, zero);
-    for (uint32_t i = 0; i < bones; ++i) {
-        float *row = fabrik_row(set, i, 0, 0);
-        const float *goal = i + 1 == bones ? aims : back->joints + i * 3 * across;
-        lm lost = m_from_bits(0);
 #pragma GCC unroll 8
-        for (uint32_t v = 0; v < vectors; ++v) {
-            const lv3 d = v3_sub(rows3(goal + v * LANES, across), q[v]);
-            const lf squared = v3_dot(d, d);
-            lost = m_or(lost, f_le(squared, f_load(tiny + v * LANES)));
-            const lv3 next = v3_add(q[v], v3_scale(d, f_div(f_load(row + 3 * stride + v * LANES), f_sqrt(f_some(squared)))));
-            q[v] = v3_select(set->active[v], next, rows3(row + v * LANES, stride));
-            set_rows3(row + v * LANES, stride, q[v]);
-        }
-        if (__builtin_expect(m_any(lost), 0)) {
-            for (uint32_t v = 0; v < vectors; ++v) {
-                const lv3 from = i ? joint_at(set, i - 1, v) : v3(zero, zero, zero), before = i < 2 ? v3(zero, zero, zero) : joint_at(set, i - 2, v);
-                const lv3 next = recovered_joint(set, v, f_load(tiny + v * LANES), rows3(goal + v * LANES, across), from, v3_sub(from, before),
-                                                 f_load(row + 3 * stride + v * LANES), 1.0f);
-                q[v] = v3_select(set->active[v], next, q[v]);
-                set_rows3(row + v * LANES, stride, q[v]);
-            }
-        }
+    for (uint32_t v = 0; v < vectors; ++v) q[v] = v3_splat(0.0f, 0.0f, 0.0f);
+    from = set->root;
+    for (uint32_t i = 0; i < bones; ++i) {
+        const float *goal = i + 1 == bones ? round.aims : back->joints + i * 3 * across;
+        float *to = set->joints + 4 * i * stride;
+        const lm lost = bone_steps(q, from, stride, goal, across, to + 3 * stride, round.tiny, to, stride, set->active, vectors);
+        if (lane_rare(m_any(lost))) forward_again(set, goal, &round, vectors, i), steps_reload(q, to, stride, vectors);
+        from = to;
     }
     uint32_t busy = 0;
     for (uint32_t v = 0; v < vectors; ++v) {
-        end_of_round(setup, set, v, bones, q[v], rows3(errors + v * LANES, across));
+        end_of_round(setup, set, v, bones, joint_at(set, bones - 1, v), rows3(round.errors + v * LANES, across));
         busy += m_count(set->active[v]);
     }
     return busy;
@@ -744,8 +793,7 @@ static inline void fabrik_plain(const phx_fabrik_setup *setup, const phx_chain_b
     fabrik_back back;
     fabrik_case cases[IN_FLIGHT];
     phx_fabrik_stats stats = {0, 0};
-    stage.stride = pool.stride = (vectors + 1) * LANES;
-    stage.count = pool.count = 0;
+    fabrik_prepare(&stage, vectors), fabrik_prepare(&pool, vectors);
     const int pooled = chains >= 3 * width;
     for (size_t first = 0; first < chains; first += width) {
         uint32_t busy = 0;
@@ -775,7 +823,7 @@ static inline void fabrik_full(const phx_fabrik_setup *setup, const phx_chain_bl
     fabrik_back back;
     fabrik_case cases[IN_FLIGHT];
     phx_fabrik_stats stats = {0, 0};
-    stage.stride = (vectors + 1) * LANES;
+    fabrik_prepare(&stage, vectors);
     for (size_t first = 0; first < chains; first += width) {
         uint32_t busy = 0;
         for (uint32_t v = 0; v < vectors; ++v) busy += fabrik_load(&setup->chain, blocks, chains, first + v * LANES, &stage, v, &cases[v]);
