@@ -656,7 +656,8 @@ lane_inline lf follow_pelvis(const phx_crowd_task *task, const crowd_lanes *l, l
         const lf velocity = f_keep(l->remembered, f_load(character->velocity.v + l->lane));
         const lf decay = f_exp2(f_mul(f_mul(rate, l->dt), f_splat(-1.44269504088896f)));
         const lf drive = f_add(velocity, f_mul(rate, away));
-        pelvis = f_add(wanted, settle(f_mul(f_add(away, f_mul(drive, l->dt)), decay)));
+        const lf swung = f_add(wanted, settle(f_mul(f_add(away, f_mul(drive, l->dt)), decay)));
+        pelvis = f_min(f_max(swung, f_splat(-setup->max_pelvis_drop)), f_splat(setup->max_pelvis_rise)); /* with speed left it swings past what is wanted */
         const lf next = settle(f_mul(f_sub(velocity, f_mul(f_mul(rate, drive), l->dt)), decay));
         const lf limit = f_splat(setup->pelvis_speed);
         f_store_where(l->good, character->velocity.v + l->lane, f_keep(l->remembered, f_min(f_max(next, f_neg(limit)), limit)));

@@ -529,7 +529,8 @@ static float follow_pelvis(const phx_crowd_task *task, const one *o, float wante
         const float velocity = o->remembered ? character->velocity.v[o->lane] : 0.0f;
         const float decay = exp2_1(rate * dt * -1.44269504088896f);
         const float drive = velocity + rate * away;
-        pelvis = wanted + settle((away + drive * dt) * decay);
+        const float swung = wanted + settle((away + drive * dt) * decay);
+        pelvis = min1(max1(swung, -setup->max_pelvis_drop), setup->max_pelvis_rise); /* with speed left it swings past what is wanted */
         const float next = settle((velocity - rate * drive * dt) * decay);
         character->velocity.v[o->lane] = o->remembered ? min1(max1(next, -setup->pelvis_speed), setup->pelvis_speed) : 0.0f;
     } else {
