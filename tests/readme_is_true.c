@@ -1,4 +1,5 @@
-/* The README's C code is the examples' code, the examples run, and what the README says they print is what they print. */
+/* The README's C code is the examples' code, the examples run, and what the README says they print is what they print; and the tests that
+ * tests/README.md names for each reported failure are there. */
 #define _POSIX_C_SOURCE 200809L /* popen */
 #include "support.h"
 
@@ -85,10 +86,41 @@ static void examples_print_what_the_readme_says(void **state) {
     free(readme);
 }
 
+/* "- **D07** kind: `file.c: function`, ..." for each of D01 to D27: the function is in that file, and among the tests that it runs. */
+static void every_reported_failure_has_its_tests(void **state) {
+    (void)state;
+    char *list = text_at("tests/README.md");
+    int tests = 0;
+    for (int id = 1; id <= 27; ++id) {
+        char mark[16];
+        snprintf(mark, sizeof mark, "\n- **D%02d** ", id);
+        char *entry = strstr(list, mark);
+        if (!entry) fail_msg("tests/README.md: D%02d is missing", id);
+        char *end = strstr(entry + 1, "\n- **D");
+        const int before = tests;
+        for (char *at = strchr(entry, '`'); at && (!end || at < end); at = strchr(strchr(at + 1, '`') + 1, '`'), ++tests) {
+            char file[128], function[128], wanted[160];
+            if (sscanf(at, "`%127[^:]: %127[^`]`", file, function) != 2) fail_msg("D%02d: '%.60s' is no `file: test`", id, at);
+            char path[160];
+            snprintf(path, sizeof path, "tests/%s", file);
+            char *source = text_at(path);
+            snprintf(wanted, sizeof wanted, "static void %s(void **state)", function);
+            const int there = strstr(source, wanted) != NULL;
+            snprintf(wanted, sizeof wanted, "cmocka_unit_test(%s)", function);
+            if (!there || !strstr(source, wanted)) fail_msg("D%02d: %s has no test %s that it runs", id, path, function);
+            free(source);
+        }
+        if (tests == before) fail_msg("D%02d: no test is named", id);
+    }
+    assert_true(tests > 50);
+    free(list);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_piece_of_c_is_a_piece_of_an_example),
         cmocka_unit_test(examples_print_what_the_readme_says),
+        cmocka_unit_test(every_reported_failure_has_its_tests),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

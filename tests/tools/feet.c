@@ -134,8 +134,9 @@ static void animated_ankles_are_exact(void **state) {
 /* every scenario, every backend: the same text but for the backend's name */
 static void backends_print_the_same(void **state) {
     (void)state;
-    const char *const names[] = {"pelvis_eases_at_60_hz", "hit_stop",   "slope_uphill", "stairs_by_ramp",
-                                 "stairs_by_capsule",     "lower_foot", "bad_frames"};
+    const char *const names[] = {"pelvis_eases_at_10_hz", "pelvis_eases_at_30_hz", "pelvis_eases_at_60_hz", "pelvis_eases_at_240_hz",
+                                 "hit_stop",              "lock_chatter",          "slope_uphill",          "slope_downhill",
+                                 "stairs_by_ramp",        "stairs_by_capsule",     "lower_foot",            "bad_frames"};
     for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
         char *expected = NULL;
         FOR_EACH_BACKEND(backend) {
