@@ -107,7 +107,10 @@ static void every_reported_failure_has_its_tests(void **state) {
             snprintf(wanted, sizeof wanted, "static void %s(void **state)", function);
             const int there = strstr(source, wanted) != NULL;
             snprintf(wanted, sizeof wanted, "cmocka_unit_test(%s)", function);
-            if (!there || !strstr(source, wanted)) fail_msg("D%02d: %s has no test %s that it runs", id, path, function);
+            int runs = strstr(source, wanted) != NULL;
+            snprintf(wanted, sizeof wanted, "cmocka_unit_test_teardown(%s,", function);
+            runs |= strstr(source, wanted) != NULL;
+            if (!there || !runs) fail_msg("D%02d: %s has no test %s that it runs", id, path, function);
             free(source);
         }
         if (tests == before) fail_msg("D%02d: no test is named", id);
