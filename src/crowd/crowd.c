@@ -1,5 +1,6 @@
 /* Crowds: memory, validation, and the slicing of a frame into one backend call a tile. Implements phalanx/crowd.h; the work
  * itself is in kernel/crowd.inl. */
+#define _DEFAULT_SOURCE /* madvise */
 #include "../backend/ops.h"
 #include "../api/report.h"
 #include "../reference/scalar.h"
@@ -212,9 +213,26 @@ static void prepare_setup(const phx_crowd_def *def, const uint16_t *slots, phx_c
 #define take_aligned aligned_alloc
 #define free_aligned free
 #endif
+/* A large crowd's rows are walked every frame: huge pages, where there are some, spare it the page walks. */
+#if defined(__linux__)
+#include <sys/mman.h>
+static void *take_huge(size_t size) {
+    const size_t huge = (size_t)1 << 21;
+    if (size < 2 * huge) return NULL;
+    void *memory = take_aligned(huge, (size + huge - 1) / huge * huge);
+    if (memory) madvise(memory, size / huge * huge, MADV_HUGEPAGE); /* a wish: nothing depends on it */
+    return memory;
+}
+#else
+static void *take_huge(size_t size) {
+    (void)size;
+    return NULL;
+}
+#endif
 static void *default_allocate(void *context, size_t size, size_t alignment) {
     (void)context;
-    return take_aligned(alignment, size);
+    void *memory = take_huge(size);
+    return memory ? memory : take_aligned(alignment, size);
 }
 static void default_release(void *context, void *memory) {
     (void)context;

@@ -195,9 +195,8 @@ lane_inline lm read_hit(const phx_crowd_task *task, const phx_ray_block *ray, ui
 }
 
 /* where the ball's ray started, root-relative */
-lane_inline lv3 ball_ray_point(const phx_crowd_task *task, const crowd_lanes *l, uint32_t index) {
-    const phx_ray_block *ray = task->rays + index * 2 + 1;
-    return v3_sub(v3(f_load(ray->org_x + l->lane), f_load(ray->org_y + l->lane), f_load(ray->org_z + l->lane)), l->root);
+lane_inline lv3 ball_ray_point(const phx_ray_block *rays, uint32_t lane, lv3 root) {
+    return v3_sub(v3(f_load(rays[1].org_x + lane), f_load(rays[1].org_y + lane), f_load(rays[1].org_z + lane)), root);
 }
 
 typedef struct ground_plane {
@@ -232,13 +231,24 @@ lane_inline ground_plane plane_under(const phx_crowd_task *task, const phx_ray_b
     return plane;
 }
 
-/* What the stages of one leg hand to each other. */
+/* What the stages of one leg hand to each other. (Two legs stage by stage in turn, for two chains of roots under way, gained nothing.) */
 typedef struct leg_work {
+    ground_plane plane;
+    carrier body;    /* under the foot; only where there are bodies */
+    lf length, weight, support;
+    lf per_up, last_per_up;
+    lm known, stands, entering, locked_before;
+    lv3 last_point, last_ball, lock_point, lock_heading;
+    lf planted, sole_height;
+    lf error, height, jump; /* what the clip itself hovers or sinks; of the plane over the floor; left of a jump of the ground */
+    lv3 heading, tilt;
+    lf heading_squared;
+    lm limited;      /* the ground is too steep for the foot */
     lv3 target;      /* ankle, root-relative */
     lq4 turn;        /* of the foot, from its animated attitude */
     lq4 toe_turn;    /* of the toes, on top of it */
     lm toes;         /* lanes whose toes turn */
-    lf support, weight, length;
+    two_bone_out bones;
 } leg_work;
 
 /* height of a plane over the point `at`, along up; per_up is 1 / (normal . up) */
@@ -250,35 +260,55 @@ lane_inline lq4 q4_between_near(lv3 from, lv3 to) {
     return q4_normalize((lq4){axis.x, axis.y, axis.z, f_add(f_splat(1.0f), v3_dot(from, to))});
 }
 
-lane_inline leg_work place_foot(const phx_crowd_task *task, const crowd_lanes *l, uint32_t leg) {
+/* where a leg's rows are */
+typedef struct leg_place {
+    const phx_leg_setup *rig;
+    const phx_joint_rows *joints;
+    const phx_foot_rows *foot;
+    const phx_ray_block *rays;
+    phx_leg_state *state;
+    phx_carried_plane *carried;
+    uint32_t lane;
+} leg_place;
+lane_inline leg_place place_of(const phx_crowd_task *task, const crowd_lanes *l, uint32_t leg) {
+    const uint32_t index = l->group * task->setup->leg_count + leg;
+    leg_place p;
+    p.rig = task->setup->legs + leg, p.joints = task->joints + l->group * task->setup->plan.count;
+    p.foot = task->feet + index, p.rays = task->rays + index * 2;
+    p.state = task->legs + index, p.carried = task->carried ? task->carried + index : NULL;
+    p.lane = l->lane;
+    return p;
+}
+lane_inline lv3 place_at(const leg_place *p, uint32_t slot) { return v3_load(&p->joints[slot].position, p->lane); }
+
+/* what this frame's rays say */
+lane_inline void see_ground(const phx_crowd_task *task, const crowd_lanes *l, uint32_t leg, leg_work *work) {
+    const leg_place p = place_of(task, l, leg);
+    work->plane = plane_under(task, p.rays, p.lane, l->root, v3_of(task->setup->up));
+    const lv3 hip = place_at(&p, p.rig->hip), knee = place_at(&p, p.rig->knee), ankle = place_at(&p, p.rig->ankle);
+    work->length = f_add(v3_length(v3_sub(knee, hip)), v3_length(v3_sub(ankle, knee)));
+}
+
+/* the plane under the foot: this frame's hits, or the last one seen, carried by its body */
+lane_inline void choose_ground(const phx_crowd_task *task, const crowd_lanes *l, uint32_t leg, leg_work *work) {
+    const leg_place p = place_of(task, l, leg);
     const phx_crowd_setup *setup = task->setup;
-    const phx_leg_setup *rig = setup->legs + leg;
-    const uint32_t lane = l->lane, index = l->group * setup->leg_count + leg;
-    const phx_joint_rows *joints = task->joints + l->group * setup->plan.count;
-    phx_leg_state *state = task->legs + index;
-    phx_carried_plane *carried = task->carried ? task->carried + index : NULL;
+    phx_leg_state *state = p.state;
+    const uint32_t lane = p.lane;
     const lf zero = f_splat(0.0f), one = f_splat(1.0f);
     const lv3 up = v3_of(setup->up);
-    const lv3 hip = v3_load(&joints[rig->hip].position, lane), knee = v3_load(&joints[rig->knee].position, lane);
-    const lv3 ankle = v3_load(&joints[rig->ankle].position, lane);
-    const lv3 heel = v3_load(&task->feet[index].heel, lane), ball = v3_load(&task->feet[index].ball, lane);
-    const lf heel_height = v3_dot(heel, up), ball_height = v3_dot(ball, up), ankle_height = v3_dot(ankle, up);
-    const lf sole_height = f_min(heel_height, ball_height);
-
-    /* the plane under the foot: this frame's hits, or the last one seen, carried by its body */
-    ground_plane plane = plane_under(task, task->rays + index * 2, lane, l->root, up);
-    lm known = m_and(l->remembered, is_set(state->known.v + lane));
+    ground_plane plane = work->plane;
+    const lm known = m_and(l->remembered, is_set(state->known.v + lane));
     const li last_body = i_load(state->body.v + lane);
     lv3 last_point = v3_sub(v3_load(&state->point, lane), l->travel), last_normal = v3_load(&state->normal, lane);
     lv3 last_ball = v3_load(&state->ball, lane), lock_point = v3_load(&state->lock_point, lane), lock_heading = v3_load(&state->lock_heading, lane);
-    const lf length = f_add(v3_length(v3_sub(knee, hip)), v3_length(v3_sub(ankle, knee)));
     lm there = known; /* lanes whose last plane still stands on its body */
     if (task->frame->bodies) {
         const carrier last = load_carrier(task->frame, last_body, l->root);
         there = m_and(known, m_and(last.there, i_eq(last.generation, i_load(state->generation.v + lane))));
-        last_point = v3_select(there, onto(&last, v3_load(&carried->point, lane)), last_point);
-        last_normal = v3_select(there, q4_rotate(last.rotation, v3_load(&carried->normal, lane)), last_normal);
-        last_ball = v3_select(there, onto(&last, last_ball), ball);
+        last_point = v3_select(there, onto(&last, v3_load(&p.carried->point, lane)), last_point);
+        last_normal = v3_select(there, q4_rotate(last.rotation, v3_load(&p.carried->normal, lane)), last_normal);
+        last_ball = v3_select(there, onto(&last, last_ball), v3_load(&p.foot->ball, lane));
         lock_point = onto(&last, lock_point), lock_heading = q4_rotate(last.rotation, lock_heading);
     } else {
         last_ball = v3_sub(last_ball, l->travel), lock_point = v3_sub(lock_point, l->travel);
@@ -289,21 +319,20 @@ lane_inline leg_work place_foot(const phx_crowd_task *task, const crowd_lanes *l
     const lf last_per_up = f_div(one, v3_dot(last_normal, up));
     lf per_up = f_div(one, f_select(plane.seen, v3_dot(plane.normal, up), one));
     const lf tread = height_over(last_point, last_normal, last_per_up, lock_point), seen_there = height_over(plane.point, plane.normal, per_up, lock_point);
-    const lf step = f_mul(length, f_splat(0.05f)), last_ground = f_sub(f_load(state->ball_ground.v + lane), v3_dot(l->travel, up));
+    const lf step = f_mul(work->length, f_splat(0.05f)), last_ground = f_sub(f_load(state->ball_ground.v + lane), v3_dot(l->travel, up));
     lm past_edge = m_and(m_and(locked_before, plane.seen), f_lt(step, f_abs(f_sub(seen_there, tread))));
     if (!task->frame->bodies) /* the ball's ray stands still: what changed under it is the ground itself, and is followed */
         past_edge = m_andnot(past_edge, m_and(plane.ball_hit, f_lt(step, f_abs(f_sub(plane.ball_ground, last_ground)))));
-    const lf ball_ground = f_select(plane.ball_hit, plane.ball_ground, f_select(known, last_ground, f_splat(0.0f)));
+    f_store(state->ball_ground.v + lane, f_select(plane.ball_hit, plane.ball_ground, f_select(known, last_ground, zero)));
     const lm keeps = m_or(past_edge, m_not(plane.seen));
     plane.point = v3_select(past_edge, last_point, plane.point), plane.normal = v3_select(past_edge, last_normal, plane.normal);
     plane.body = i_select(keeps, i_select(there, last_body, i_splat(-1)), plane.body);
     locked_before = m_and(locked_before, i_eq(last_body, plane.body));
-    carrier body = {v3_splat(0.0f, 0.0f, 0.0f), q4_identity(), i_splat(0), m_from_bits(0)};
     if (task->frame->bodies) {
-        body = load_carrier(task->frame, plane.body, l->root);
-        plane.seen = m_and(plane.seen, body.there);
+        work->body = load_carrier(task->frame, plane.body, l->root);
+        plane.seen = m_and(plane.seen, work->body.there);
     }
-    const lm unasked = m_and(known, f_lt(f_load(task->rays[index * 2].tfar + lane), zero)); /* the last plane is near enough */
+    const lm unasked = m_and(known, f_lt(f_load(p.rays[0].tfar + lane), zero)); /* the last plane is near enough */
     const lf missed = f_keep(m_not(m_or(plane.seen, unasked)), f_add(f_keep(known, f_load(state->missed.v + lane)), l->dt));
     const lm held = m_and(known, f_le(missed, f_splat(setup->hold_seconds)));
     plane.point = v3_select(plane.seen, plane.point, last_point), plane.normal = v3_select(plane.seen, plane.normal, last_normal);
@@ -313,8 +342,35 @@ lane_inline leg_work place_foot(const phx_crowd_task *task, const crowd_lanes *l
     lf weight = settle(ease(f_load(state->weight.v + lane), wanted, l->weight_keep));
     weight = f_select(l->remembered, weight, wanted);
 
-    /* contact: told, or found from height and speed with hysteresis; heights and speeds follow the leg's length */
-    const lm stood = m_and(known, is_set(state->stands.v + lane));
+    v3_store(&state->point, lane, plane.point), v3_store(&state->normal, lane, plane.normal);
+    f_store(state->known.v + lane, f_keep(m_or(grounded, f_lt(zero, weight)), one)); /* a plane is known until it is let go */
+    f_store(state->missed.v + lane, missed), f_store(state->weight.v + lane, weight);
+    i_store(state->body.v + lane, plane.body);
+    if (task->frame->bodies) {
+        v3_store_where(l->good, &p.carried->point, lane, into(&work->body, plane.point));
+        v3_store_where(l->good, &p.carried->normal, lane, q4_rotate(q4_conjugate(work->body.rotation), plane.normal));
+        i_store(state->generation.v + lane, work->body.generation);
+    }
+    work->plane = plane, work->per_up = per_up, work->last_per_up = last_per_up, work->weight = weight;
+    work->known = known, work->stands = grounded, work->locked_before = locked_before;
+    work->last_point = last_point, work->last_ball = last_ball, work->lock_point = lock_point, work->lock_heading = lock_heading;
+    /* of the last plane over the floor under the ankle; the next stage knows the new one's */
+    const lv3 ankle = place_at(&p, p.rig->ankle), floor_point = v3_sub(ankle, v3_scale(up, v3_dot(ankle, up)));
+    work->height = height_over(plane.point, plane.normal, per_up, floor_point);
+    work->jump = f_add(f_load(state->jump.v + lane), f_sub(height_over(last_point, last_normal, last_per_up, floor_point), work->height));
+}
+
+/* contact: told, or found from height and speed with hysteresis; heights and speeds follow the leg's length */
+lane_inline void judge_contact(const phx_crowd_task *task, const crowd_lanes *l, uint32_t leg, leg_work *work) {
+    const leg_place p = place_of(task, l, leg);
+    const phx_crowd_setup *setup = task->setup;
+    phx_leg_state *state = p.state;
+    const uint32_t lane = p.lane;
+    const lf zero = f_splat(0.0f), one = f_splat(1.0f), length = work->length;
+    const lv3 up = v3_of(setup->up);
+    const lv3 heel = v3_load(&p.foot->heel, lane), ball = v3_load(&p.foot->ball, lane);
+    const lf sole_height = f_min(v3_dot(heel, up), v3_dot(ball, up));
+    const lm known = work->known, grounded = work->stands, stood = m_and(known, is_set(state->stands.v + lane));
     lm stands, entering;
     lf support;
     if (task->frame->support.data) {
@@ -328,7 +384,7 @@ lane_inline leg_work place_foot(const phx_crowd_task *task, const crowd_lanes *l
         const lf exit_height = setup->exit_height > 0.0f ? f_splat(setup->exit_height) : f_mul(length, f_splat(0.07f));
         const lf enter_speed = setup->enter_speed > 0.0f ? f_splat(setup->enter_speed) : f_mul(length, f_splat(0.5f));
         const lf exit_speed = setup->exit_speed > 0.0f ? f_splat(setup->exit_speed) : f_mul(length, f_splat(1.2f));
-        const lv3 path = v3_level(v3_sub(ball, last_ball), up);
+        const lv3 path = v3_level(v3_sub(ball, work->last_ball), up);
         const lf moved = v3_dot(path, path), slow = f_mul(enter_speed, l->dt), fast = f_mul(exit_speed, l->dt); /* squares are compared */
         const lm moving = m_and(known, f_lt(zero, l->dt));
         entering = m_and(f_lt(sole_height, enter_height), m_or(m_not(moving), f_lt(moved, f_mul(slow, slow))));
@@ -344,31 +400,59 @@ lane_inline leg_work place_foot(const phx_crowd_task *task, const crowd_lanes *l
     support = f_max(firm, support);
 
     /* a jump of the ground is not followed at once: the foot keeps its height and the difference dies away; never into the ground */
-    const lv3 floor_point = v3_sub(ankle, v3_scale(up, ankle_height));
-    const lf height = height_over(plane.point, plane.normal, per_up, floor_point);
-    const lf last_height = height_over(last_point, last_normal, last_per_up, floor_point);
     const lf plant = f_splat(setup->plant_height);
     const lf error = f_mul(f_min(f_max(sole_height, f_neg(plant)), plant), planted); /* what the clip itself hovers or sinks while standing */
-    lf jump = settle(f_mul(f_add(f_load(state->jump.v + lane), f_sub(last_height, height)), l->ground_keep));
+    lf jump = settle(f_mul(work->jump, l->ground_keep));
     jump = f_max(f_keep(known, jump), f_neg(f_max(f_sub(sole_height, error), zero)));
 
-    /* the attitude: towards the ground's normal as far as the foot stands, within pitch and roll limits, smoothed */
-    const lv3 heading = v3_level(v3_sub(ball, heel), up);
+    lv3 stored_ball = ball;
+    if (task->frame->bodies) stored_ball = into(&work->body, ball);
+    v3_store(&state->ball, lane, stored_ball);
+    f_store(state->stands.v + lane, firm), f_store(state->grip.v + lane, grip);
+    f_store(state->jump.v + lane, jump), f_store(state->support.v + lane, support);
+    work->stands = stands, work->entering = entering, work->support = support, work->error = error, work->jump = jump;
+}
+
+/* the attitude: towards the ground's normal as far as the foot stands, within pitch and roll limits, smoothed */
+lane_inline void turn_foot(const phx_crowd_task *task, const crowd_lanes *l, uint32_t leg, leg_work *work) {
+    const leg_place p = place_of(task, l, leg);
+    const phx_crowd_setup *setup = task->setup;
+    const lf zero = f_splat(0.0f), one = f_splat(1.0f);
+    const lv3 up = v3_of(setup->up);
+    const lv3 heading = v3_level(v3_sub(v3_load(&p.foot->ball, p.lane), v3_load(&p.foot->heel, p.lane)), up);
     const lf heading_squared = v3_dot(heading, heading);
     const lv3 forward = v3_select(f_lt(f_splat(1e-12f), heading_squared), heading, v3_level(spare_direction(up), up));
     const lv3 ahead = v3_unit(forward), side = v3_cross(up, ahead);
-    const lv3 leaning = v3_unit(v3_mix(up, plane.normal, support));
+    const lv3 leaning = v3_unit(v3_mix(up, work->plane.normal, work->support));
     const lf pitch_limit = f_splat(setup->sin_max_pitch), roll_limit = f_splat(setup->sin_max_roll);
     const lf pitch = f_min(f_max(v3_dot(leaning, ahead), f_neg(pitch_limit)), pitch_limit);
     const lf roll = f_min(f_max(v3_dot(leaning, side), f_neg(roll_limit)), roll_limit);
     const lf upright = f_sqrt(f_max(f_sub(f_sub(one, f_mul(pitch, pitch)), f_mul(roll, roll)), zero));
     lv3 tilt = v3_add(v3_add(v3_scale(ahead, pitch), v3_scale(side, roll)), v3_scale(up, upright));
-    const lm limited = f_lt(f_splat(1e-8f), v3_dot(v3_sub(tilt, leaning), v3_sub(tilt, leaning)));
+    const lv3 off = v3_sub(tilt, leaning);
+    work->limited = f_lt(f_splat(1e-8f), v3_dot(off, off));
     const lv3 attitude = tilt;
-    const lv3 last_tilt = v3_load(&state->tilt, lane);
+    const lv3 last_tilt = v3_load(&p.state->tilt, p.lane);
     tilt = v3_select(f_lt(l->tilt_keep, one), v3_unit(v3_settle(v3_mix(attitude, last_tilt, l->tilt_keep))), last_tilt);
-    tilt = v3_select(known, tilt, attitude);
-    const lq4 turn = q4_between_near(up, tilt);
+    tilt = v3_select(work->known, tilt, attitude);
+    v3_store(&p.state->tilt, p.lane, tilt);
+    work->heading = heading, work->heading_squared = heading_squared, work->tilt = tilt;
+    work->turn = q4_between_near(up, tilt);
+}
+
+/* the lock, and where the foot ends */
+lane_inline void place_foot(const phx_crowd_task *task, const crowd_lanes *l, uint32_t leg, leg_work *work) {
+    const leg_place p = place_of(task, l, leg);
+    const phx_crowd_setup *setup = task->setup;
+    phx_leg_state *state = p.state;
+    const uint32_t lane = p.lane;
+    const lf one = f_splat(1.0f);
+    const lv3 up = v3_of(setup->up), heading = work->heading, normal = work->plane.normal, point = work->plane.point;
+    const lv3 ankle = place_at(&p, p.rig->ankle), heel = v3_load(&p.foot->heel, lane), ball = v3_load(&p.foot->ball, lane);
+    const lf heel_height = v3_dot(heel, up), ball_height = v3_dot(ball, up);
+    const lm locked_before = work->locked_before, stands = work->stands;
+    const lv3 lock_point = work->lock_point, lock_heading = work->lock_heading;
+    const lq4 turn = work->turn;
 
     /* the lock's turn about up: the foot keeps its heading on the body; what is left after release dies away */
     lm holds = locked_before;
@@ -376,7 +460,7 @@ lane_inline leg_work place_foot(const phx_crowd_task *task, const crowd_lanes *l
     yaw = f_keep(l->remembered, yaw);
     if (m_any(locked_before)) {
         const lv3 locked_heading = v3_level(lock_heading, up);
-        const lf scale = f_sqrt(f_mul(heading_squared, v3_dot(locked_heading, locked_heading)));
+        const lf scale = f_sqrt(f_mul(work->heading_squared, v3_dot(locked_heading, locked_heading)));
         const lf cosine = v3_dot(heading, locked_heading), sine = v3_dot(v3_cross(heading, locked_heading), up);
         const lq4 back = q4_turn(v3_splat(1.0f, 0.0f, 0.0f), cosine, sine, f_max(scale, f_splat(1e-20f)));
         const lf kept = f_keep(f_lt(f_splat(1e-12f), scale), back.x);
@@ -389,80 +473,61 @@ lane_inline leg_work place_foot(const phx_crowd_task *task, const crowd_lanes *l
 
     /* the foot's pose over flat ground, carried to the plane; then lifted so that its deepest point keeps its animated height,
      * less what the clip itself hovers or sinks while the foot stands */
-    const lv3 ground = v3_add(floor_point, v3_scale(up, height));
+    const lv3 floor_point = v3_sub(ankle, v3_scale(up, v3_dot(ankle, up)));
+    const lv3 ground = v3_add(floor_point, v3_scale(up, work->height));
     lv3 new_heel = v3_add(ground, q4_rotate(turn, v3_sub(turned_heel, floor_point)));
     lv3 new_ball = v3_add(ground, q4_rotate(turn, v3_sub(ball, floor_point)));
     lv3 new_ankle = v3_add(ground, q4_rotate(turn, v3_sub(turned_ankle, floor_point)));
-    const lf heel_lift = f_sub(f_sub(heel_height, error), v3_dot(v3_sub(new_heel, plane.point), plane.normal));
-    const lf ball_lift = f_sub(f_sub(ball_height, error), v3_dot(v3_sub(new_ball, plane.point), plane.normal));
-    const lv3 lift = v3_scale(plane.normal, f_max(heel_lift, ball_lift));
+    const lf heel_lift = f_sub(f_sub(heel_height, work->error), v3_dot(v3_sub(new_heel, point), normal));
+    const lf ball_lift = f_sub(f_sub(ball_height, work->error), v3_dot(v3_sub(new_ball, point), normal));
+    const lv3 lift = v3_scale(normal, f_max(heel_lift, ball_lift));
     new_heel = v3_add(new_heel, lift), new_ball = v3_add(new_ball, lift), new_ankle = v3_add(new_ankle, lift);
 
     /* the lock: the ball stays where it is on its body; on release the difference dies away */
     lv3 offset = v3_settle(v3_scale(v3_load(&state->offset, lane), l->release_keep));
     offset = v3_select(l->remembered, offset, v3_splat(0.0f, 0.0f, 0.0f));
     lm locked = m_and(holds, stands);
-    const lv3 to_lock = v3_reject(v3_sub(lock_point, new_ball), plane.normal);
+    const lv3 to_lock = v3_reject(v3_sub(lock_point, new_ball), normal);
     locked = m_and(locked, f_le(v3_dot(to_lock, to_lock), f_splat(setup->release_distance_squared)));
     offset = v3_select(locked, to_lock, offset);
     const lm near = f_le(v3_dot(offset, offset), f_splat(setup->relock_distance_squared));
-    const lm starts = setup->lock ? m_and(m_andnot(m_and(stands, entering), locked_before), m_and(near, f_lt(f_splat(0.5f), weight))) : m_from_bits(0);
+    const lm starts = setup->lock ? m_and(m_andnot(m_and(stands, work->entering), locked_before), m_and(near, f_lt(f_splat(0.5f), work->weight))) : m_from_bits(0);
     if (m_any(starts)) { /* where its ray fell, if that is near: then the ground there is known */
-        const lv3 from = ball_ray_point(task, l, index);
-        const lv3 fell = v3_add(from, v3_scale(up, height_over(plane.point, plane.normal, per_up, from)));
-        const lv3 to_ray = v3_reject(v3_sub(fell, new_ball), plane.normal);
+        const lv3 from = ball_ray_point(p.rays, lane, l->root);
+        const lv3 fell = v3_add(from, v3_scale(up, height_over(point, normal, work->per_up, from)));
+        const lv3 to_ray = v3_reject(v3_sub(fell, new_ball), normal);
         const lf shift = v3_length(v3_sub(to_ray, offset));
-        offset = v3_select(m_and(starts, f_lt(shift, f_mul(length, f_splat(0.02f)))), to_ray, offset);
+        offset = v3_select(m_and(starts, f_lt(shift, f_mul(work->length, f_splat(0.02f)))), to_ray, offset);
     }
     new_heel = v3_add(new_heel, offset), new_ball = v3_add(new_ball, offset);
-    const lv3 placed = v3_add(v3_add(new_ankle, offset), v3_scale(up, jump));
-    const lv3 under_ball = v3_sub(new_ball, v3_scale(plane.normal, v3_dot(v3_sub(new_ball, plane.point), plane.normal)));
-    const lv3 new_lock = v3_select(starts, under_ball, lock_point);
-    const lv3 new_lock_heading = v3_select(starts, q4_rotate(yaw_turn, heading), lock_heading);
+    const lv3 placed = v3_add(v3_add(new_ankle, offset), v3_scale(up, work->jump));
+    const lv3 under_ball = v3_sub(new_ball, v3_scale(normal, v3_dot(v3_sub(new_ball, point), normal)));
+    lv3 new_lock = v3_select(starts, under_ball, lock_point), new_lock_heading = lock_heading;
+    if (m_any(starts)) new_lock_heading = v3_select(starts, q4_rotate(yaw_turn, heading), lock_heading);
+    if (task->frame->bodies) new_lock = into(&work->body, new_lock), new_lock_heading = q4_rotate(q4_conjugate(work->body.rotation), new_lock_heading);
 
-    leg_work work;
-    work.support = support, work.weight = weight, work.length = length;
-    work.target = v3_mix(ankle, placed, weight);
-    work.turn = q4_mul(turn, yaw_turn);
+    const lf weight = work->weight;
+    work->target = v3_mix(ankle, placed, weight);
+    work->turn = q4_mul(turn, yaw_turn);
     const lm floating = f_lt(weight, one);
-    if (m_any(floating)) work.turn = q4_select(floating, q4_fraction(work.turn, weight), work.turn);
-    work.toes = m_and(l->good, m_and(limited, plane.seen));
-    if (m_any(work.toes)) { /* the toes lie on the ground that is too steep for the foot */
-        const lv3 steep = v3_unit(v3_mix(up, plane.normal, f_mul(support, weight)));
-        lq4 toe = q4_between_near(tilt, steep);
+    if (m_any(floating)) work->turn = q4_select(floating, q4_fraction(work->turn, weight), work->turn);
+    work->toes = m_and(l->good, m_and(work->limited, work->plane.seen));
+    if (m_any(work->toes)) { /* the toes lie on the ground that is too steep for the foot */
+        const lv3 steep = v3_unit(v3_mix(up, normal, f_mul(work->support, weight)));
+        const lq4 toe = q4_between_near(work->tilt, steep);
         const lf half_sine = f_sqrt(f_add(f_add(f_mul(toe.x, toe.x), f_mul(toe.y, toe.y)), f_mul(toe.z, toe.z)));
         const lf most = f_splat(setup->sin_half_toe);
         const lf share = f_div(f_min(half_sine, most), f_max(half_sine, f_splat(1e-12f)));
         const lf toe_sine = f_min(half_sine, most);
-        toe = (lq4){f_mul(toe.x, share), f_mul(toe.y, share), f_mul(toe.z, share), f_sqrt(f_sub(one, f_mul(toe_sine, toe_sine)))};
-        work.toe_turn = toe;
-    } else {
-        work.toe_turn = q4_identity();
+        work->toe_turn = (lq4){f_mul(toe.x, share), f_mul(toe.y, share), f_mul(toe.z, share), f_sqrt(f_sub(one, f_mul(toe_sine, toe_sine)))};
     }
 
-    const lm good = l->good;
-    v3_store_where(good, &state->point, lane, plane.point), v3_store_where(good, &state->normal, lane, plane.normal);
-    lv3 stored_ball = ball, stored_lock = new_lock, stored_heading = new_lock_heading;
-    if (task->frame->bodies) {
-        v3_store_where(good, &carried->point, lane, into(&body, plane.point));
-        v3_store_where(good, &carried->normal, lane, q4_rotate(q4_conjugate(body.rotation), plane.normal));
-        stored_ball = into(&body, ball), stored_lock = into(&body, new_lock), stored_heading = q4_rotate(q4_conjugate(body.rotation), new_lock_heading);
-        i_store_where(good, state->generation.v + lane, body.generation);
-    }
-    v3_store_where(good, &state->ball, lane, stored_ball), v3_store_where(good, &state->lock_point, lane, stored_lock);
-    v3_store_where(good, &state->lock_heading, lane, stored_heading);
-    f_store_where(good, state->ball_ground.v + lane, ball_ground);
-    f_store_where(good, state->known.v + lane, f_keep(m_or(grounded, f_lt(zero, weight)), one)); /* a plane is known until it is let go */
-    f_store_where(good, state->missed.v + lane, missed), f_store_where(good, state->weight.v + lane, weight);
-    f_store_where(good, state->jump.v + lane, jump), v3_store_where(good, &state->tilt, lane, tilt);
-    f_store_where(good, state->stands.v + lane, firm), f_store_where(good, state->grip.v + lane, grip);
-    f_store_where(good, state->locked.v + lane, f_keep(m_or(locked, starts), one));
-    v3_store_where(good, &state->offset, lane, offset), f_store_where(good, state->yaw.v + lane, yaw);
-    v3_store_where(good, &state->heel_shift, lane, v3_scale(v3_level(v3_sub(new_heel, heel), up), weight));
-    v3_store_where(good, &state->ball_shift, lane, v3_scale(v3_level(v3_sub(new_ball, ball), up), weight));
-    v3_store_where(good, &state->target, lane, work.target), f_store_where(good, state->support.v + lane, support);
-    i_store_where(good, state->body.v + lane, plane.body);
-    return work;
+    v3_store(&state->lock_point, lane, new_lock), v3_store(&state->lock_heading, lane, new_lock_heading);
+    f_store(state->locked.v + lane, f_keep(m_or(locked, starts), one));
+    v3_store(&state->offset, lane, offset), f_store(state->yaw.v + lane, yaw);
+    v3_store(&state->heel_shift, lane, v3_scale(v3_level(v3_sub(new_heel, heel), up), weight));
+    v3_store(&state->ball_shift, lane, v3_scale(v3_level(v3_sub(new_ball, ball), up), weight));
+    v3_store(&state->target, lane, work->target);
 }
 
 /* How far the pelvis must sink for this leg to reach (<= 0), and how far the ground pushes it up (any sign). */
@@ -543,19 +608,18 @@ lane_inline void store_local(const phx_crowd_task *task, const crowd_lanes *l, l
     store_rotation(where, poses, index, first, l->lane, l->s, local);
 }
 
-/* The leg in two bones, and its new local rotations. */
-lane_inline void solve_leg(const phx_crowd_task *task, const crowd_lanes *l, uint32_t leg, lf weight, lf pelvis, const leg_work *work) {
+/* the leg in two bones */
+lane_inline void bend_leg(const phx_crowd_task *task, const crowd_lanes *l, uint32_t leg, lf weight, lf pelvis, leg_work *work) {
     const phx_crowd_setup *setup = task->setup;
     const phx_leg_setup *rig = setup->legs + leg;
     const uint32_t lane = l->lane, index = l->group * setup->leg_count + leg;
     const phx_joint_rows *joints = task->joints + l->group * setup->plan.count;
     phx_leg_state *state = task->legs + index;
-    phx_leg_replay *replay = task->replays ? task->replays + index : NULL;
     const lf zero = f_splat(0.0f), one = f_splat(1.0f);
     const lv3 up = v3_of(setup->up);
     const lv3 hip = v3_load(&joints[rig->hip].position, lane), knee = v3_load(&joints[rig->knee].position, lane);
     const lv3 ankle = v3_load(&joints[rig->ankle].position, lane);
-    const lq4 hip_world = q4_load(&joints[rig->hip].rotation, lane), knee_world = q4_load(&joints[rig->knee].rotation, lane);
+    const lq4 hip_world = q4_load(&joints[rig->hip].rotation, lane);
 
     two_bone_in in;
     in.thigh = v3_sub(knee, hip), in.shin = v3_sub(ankle, knee);
@@ -579,16 +643,30 @@ lane_inline void solve_leg(const phx_crowd_task *task, const crowd_lanes *l, uin
     limits.max_stretch = 1.0f, limits.stretch = 0;
     limits.limits = rig->limits, limits.short_at_min_bend = rig->short_at_min_bend, limits.open_at_max_bend = rig->open_at_max_bend;
     limits.cos_turn = -1.0f, limits.sin_turn = 0.0f, limits.turn_limit = 0;
-    const two_bone_out out = two_bone_core(&limits, &in, PHX_TWIST_INHERIT, 1);
-    const lm moved = m_and(l->good, out.moved);
+    work->bones = two_bone_core(&limits, &in, PHX_TWIST_INHERIT, FULL_LEG);
+    v3_store_where(l->good, &state->bend, lane, work->bones.bend);
+    f_store_where(l->good, state->residual.v + lane, work->bones.residual);
+    i_store_where(l->good, state->flags.v + lane, work->bones.flags);
+}
 
+/* its new local rotations */
+lane_inline void write_leg(const phx_crowd_task *task, const crowd_lanes *l, uint32_t leg, lf weight, const leg_work *work) {
+    const phx_leg_setup *rig = task->setup->legs + leg;
+    const uint32_t lane = l->lane, index = l->group * task->setup->leg_count + leg;
+    const phx_joint_rows *joints = task->joints + l->group * task->setup->plan.count;
+    phx_leg_replay *replay = task->replays ? task->replays + index : NULL;
+    const lf one = f_splat(1.0f);
+    const two_bone_out *out = &work->bones;
+    const lm moved = m_and(l->good, out->moved);
+    const lq4 hip_world = q4_load(&joints[rig->hip].rotation, lane), knee_world = q4_load(&joints[rig->knee].rotation, lane);
     const lm partial = f_lt(weight, one);
     lq4 turn = work->turn;
     if (m_any(partial)) turn = q4_select(partial, q4_fraction(turn, weight), turn);
     const lq4 above_hip = rig->hip_parent == PHX_NO_JOINT ? q4_load(&task->root_rotation[l->group], lane) : q4_load(&joints[rig->hip_parent].rotation, lane);
-    const lq4 above_knee = q4_mul(out.root_rotation, q4_load(&joints[rig->knee_parent].rotation, lane));
-    const lq4 above_ankle = q4_mul(out.mid_rotation, q4_load(&joints[rig->ankle_parent].rotation, lane));
-    const lq4 hip_new = q4_mul(out.root_rotation, hip_world), knee_new = q4_mul(out.mid_rotation, knee_world);
+    const lq4 hip_new = q4_mul(out->root_rotation, hip_world), knee_new = q4_mul(out->mid_rotation, knee_world);
+    lq4 above_knee = hip_new, above_ankle = knee_new; /* nearly always: no joint between */
+    if (rig->knee_parent != rig->hip) above_knee = q4_mul(out->root_rotation, q4_load(&joints[rig->knee_parent].rotation, lane));
+    if (rig->ankle_parent != rig->knee) above_ankle = q4_mul(out->mid_rotation, q4_load(&joints[rig->ankle_parent].rotation, lane));
     const lq4 ankle_new = q4_mul(turn, q4_load(&joints[rig->ankle].rotation, lane));
     store_local(task, l, moved, rig->hip_joint, rig->hip, above_hip, hip_new, replay ? &replay->hip : NULL);
     store_local(task, l, moved, rig->knee_joint, rig->knee, above_knee, knee_new, replay ? &replay->knee : NULL);
@@ -600,10 +678,6 @@ lane_inline void solve_leg(const phx_crowd_task *task, const crowd_lanes *l, uin
         const lq4 ball_new = q4_mul(q4_mul(toe, turn), q4_load(&joints[rig->ball].rotation, lane));
         store_local(task, l, m_and(moved, work->toes), rig->ball_joint, rig->ball, above_ball, ball_new, NULL);
     }
-
-    v3_store_where(l->good, &state->bend, lane, out.bend);
-    f_store_where(l->good, state->residual.v + lane, out.residual);
-    i_store_where(l->good, state->flags.v + lane, out.flags);
 }
 
 lane_inline void repeat_rotation(const phx_crowd_task *task, const crowd_lanes *l, lm where, size_t joint, size_t slot, const phx_rows3 *replay) {
@@ -669,19 +743,77 @@ lane_inline lf follow_pelvis(const phx_crowd_task *task, const crowd_lanes *l, l
     return f_select(l->remembered, f_select(f_lt(f_splat(0.0f), l->dt), pelvis, old), wanted);
 }
 
-/* The next tile's joints on their way into the second-level cache while this tile is solved; AoS poses only, whose lines no hardware
- * prefetcher guesses. First-level prefetches gained nothing, and prefetching while packing cost time. */
-lane_inline void prefetch_poses(const phx_crowd_task *task, size_t first, size_t count) {
+/* What the next tile will read, on its way into the second-level cache while this one is solved: the lines of the poses that the plan
+ * touches, which no hardware prefetcher guesses, and the state. Asked for in bursts between the stages of the solve, few enough at a time
+ * that the core does not wait for them. First-level prefetches gained nothing, and prefetching while packing cost time. */
+enum {
+    AHEAD_LINES = 64,
+    AHEAD_BURSTS = 14,      /* one a stage of two legs */
+    AHEAD_WORTH = 3 << 19, /* bytes that a frame touches: below, the second level holds most of them from the last frame, and asking only costs */
+};
+typedef struct ahead {
+    size_t until;   /* characters from this one on are not asked for */
+    uint32_t burst; /* the next one */
+    uint32_t count; /* offsets within a pose that lie on all the lines touched */
+    size_t offsets[AHEAD_LINES];
+} ahead;
+
+static void ahead_plan(ahead *a, const phx_crowd_task *task) {
     const phx_poses *poses = &task->frame->poses;
     const phx_walk_plan *plan = &task->setup->plan;
+    const size_t first = poses->translation_offset < poses->rotation_offset ? poses->translation_offset : poses->rotation_offset;
+    const size_t translation_end = poses->translation_offset + 12, rotation_end = poses->rotation_offset + 16;
+    const size_t size = (translation_end > rotation_end ? translation_end : rotation_end) - first;
+    a->count = 0;
+    a->until = 0;
+    const size_t states = (sizeof *task->characters + task->setup->leg_count * sizeof *task->legs) / PHX_BLOCK_LANES;
+    if (task->frame->count * (plan->count * size + states) > AHEAD_WORTH) a->until = task->frame->count;
     if (poses->layout == PHX_POSE_ROWS) return;
-    for (size_t k = first; k < first + count && k < task->frame->count; ++k) {
-        const char *pose = (const char *)poses->data + k * poses->character_stride;
-        for (uint32_t slot = 0; slot < plan->count; ++slot) {
-            const size_t index = poses->layout == PHX_POSE_COMPACT ? slot : plan->joints[slot];
-            lane_prefetch_far(pose + index * poses->joint_stride);
-        }
+    size_t covered = 0; /* bytes below this one share a line with an offset before, whatever the pose's alignment */
+    for (uint32_t slot = 0; slot < plan->count; ++slot) {
+        const size_t from = (poses->layout == PHX_POSE_COMPACT ? slot : plan->joints[slot]) * poses->joint_stride + first, last = from + size - 1;
+        size_t at = slot > 0 && from < covered && covered < from + 64 ? covered : from;
+        for (; at < last && a->count < AHEAD_LINES; at += 64) a->offsets[a->count++] = at;
+        covered = at;
+        if (a->count < AHEAD_LINES) a->offsets[a->count++] = last;
     }
+}
+
+lane_inline void prefetch_bytes(const void *from, const void *to) {
+    for (const char *line = from; line < (const char *)to; line += 64) lane_prefetch_far(line);
+}
+
+/* the next of AHEAD_BURSTS shares of what LANES characters need */
+static lane_apart void ahead_fetch(ahead *a, const phx_crowd_task *task, uint32_t group, uint32_t lane) {
+    const phx_poses *poses = &task->frame->poses;
+    const uint32_t burst = a->burst++;
+    const size_t next = task->first + PHX_TILE_CHARACTERS + group * PHX_BLOCK_LANES + lane;
+    if (burst >= AHEAD_BURSTS || next >= a->until) return;
+    for (size_t k = next + burst * LANES / AHEAD_BURSTS; k < next + (burst + 1) * LANES / AHEAD_BURSTS && k < a->until; ++k) {
+        const char *pose = (const char *)poses->data + k * poses->character_stride;
+        for (uint32_t line = 0; line < a->count; ++line) lane_prefetch_far(pose + a->offsets[line]);
+    }
+    const uint32_t legs = task->setup->leg_count, share = burst + lane / LANES * AHEAD_BURSTS, shares = AHEAD_BURSTS * PHX_BLOCK_LANES / LANES;
+    const char *states = (const char *)(task->legs + (group + PHX_TILE_GROUPS) * legs);
+    const size_t size = legs * sizeof *task->legs / 64;
+    prefetch_bytes(states + size * share / shares * 64, states + size * (share + 1) / shares * 64);
+    const phx_character_state *character = task->characters + group + PHX_TILE_GROUPS;
+    if (share == 0) prefetch_bytes(character, character + 1);
+}
+
+/* A leg's rows before and after: the stages store all lanes, and those that are not solved get their rows back. */
+typedef struct leg_rows {
+    float rows[sizeof(phx_leg_state) / sizeof(phx_rows1)][LANES];
+} leg_rows;
+lane_cold void keep_rows(const phx_crowd_task *task, const crowd_lanes *l, uint32_t leg, leg_rows *kept) {
+    const float *rows = (const float *)(task->legs + l->group * task->setup->leg_count + leg) + l->lane;
+    for (size_t k = 0; k < sizeof kept->rows / sizeof *kept->rows; ++k) memcpy(kept->rows[k], rows + k * PHX_BLOCK_LANES, sizeof *kept->rows);
+}
+lane_cold void put_back_rows(const phx_crowd_task *task, const crowd_lanes *l, uint32_t leg, const leg_rows *kept) {
+    float *rows = (float *)(task->legs + l->group * task->setup->leg_count + leg) + l->lane;
+    for (uint32_t lane = 0; lane < LANES; ++lane)
+        for (size_t k = 0; !(m_bits(l->good) >> lane & 1) && k < sizeof kept->rows / sizeof *kept->rows; ++k)
+            memcpy(rows + k * PHX_BLOCK_LANES + lane, &kept->rows[k][lane], sizeof(float));
 }
 
 static void crowd_solve(const phx_crowd_task *task) {
@@ -690,6 +822,8 @@ static void crowd_solve(const phx_crowd_task *task) {
     const uint32_t legs = setup->leg_count;
     const lf zero = f_splat(0.0f), one = f_splat(1.0f);
     const lv3 up = v3_of(setup->up);
+    ahead next;
+    ahead_plan(&next, task);
     for (uint32_t start = 0, group = 0; start < task->count; start += PHX_BLOCK_LANES, ++group) {
         const uint32_t in_group = task->count - start < PHX_BLOCK_LANES ? task->count - start : PHX_BLOCK_LANES;
         const phx_joint_rows *joints = task->joints + group * setup->plan.count;
@@ -720,7 +854,6 @@ static void crowd_solve(const phx_crowd_task *task) {
                 const li why = i_select(f_lt(mark, f_splat(-0.5f)), i_splat(PHX_FLAG_INACTIVE), i_splat(PHX_FLAG_BAD_INPUT));
                 for (uint32_t leg = 0; leg < legs; ++leg) i_store_where(left_alone, task->legs[group * legs + leg].flags.v + lane, why);
             }
-            prefetch_poses(task, task->first + PHX_TILE_CHARACTERS + start + lane, LANES);
             if (!m_any(l.good)) continue;
             l.root = v3_load(&task->root_position[group], lane);
             l.travel = v3_sub(l.root, v3_load(&character->root, lane));
@@ -730,8 +863,17 @@ static void crowd_solve(const phx_crowd_task *task) {
 
             leg_work work[PHX_MAX_LEGS];
             lf drop = zero, rise = f_splat(setup->max_pelvis_rise), standing = zero, held = zero;
+            next.burst = 0;
+            const int all = m_all(l.good);
             for (uint32_t leg = 0; leg < legs; ++leg) {
-                work[leg] = place_foot(task, &l, leg);
+                leg_rows kept;
+                if (lane_rare(!all)) keep_rows(task, &l, leg, &kept);
+                see_ground(task, &l, leg, &work[leg]), ahead_fetch(&next, task, group, lane);
+                choose_ground(task, &l, leg, &work[leg]), ahead_fetch(&next, task, group, lane);
+                judge_contact(task, &l, leg, &work[leg]), ahead_fetch(&next, task, group, lane);
+                turn_foot(task, &l, leg, &work[leg]), ahead_fetch(&next, task, group, lane);
+                place_foot(task, &l, leg, &work[leg]), ahead_fetch(&next, task, group, lane);
+                if (lane_rare(!all)) put_back_rows(task, &l, leg, &kept);
                 lf leg_drop, leg_rise;
                 pelvis_demand(setup, setup->legs + leg, joints, lane, &work[leg], &leg_drop, &leg_rise);
                 drop = f_min(leg_drop, drop), rise = f_min(leg_rise, rise), standing = f_max(work[leg].support, standing);
@@ -744,7 +886,10 @@ static void crowd_solve(const phx_crowd_task *task) {
                 pelvis = follow_pelvis(task, &l, f_select(f_lt(drop, zero), f_max(drop, f_splat(-setup->max_pelvis_drop)), rise), held);
             const lf applied = f_mul(pelvis, weight);
 
-            for (uint32_t leg = 0; leg < legs; ++leg) solve_leg(task, &l, leg, weight, applied, &work[leg]);
+            for (uint32_t leg = 0; leg < legs; ++leg) {
+                bend_leg(task, &l, leg, weight, applied, &work[leg]), ahead_fetch(&next, task, group, lane);
+                write_leg(task, &l, leg, weight, &work[leg]), ahead_fetch(&next, task, group, lane);
+            }
 
             if (setup->pelvis_joint != PHX_NO_JOINT) {
                 const size_t index = frame->poses.layout == PHX_POSE_COMPACT ? setup->pelvis_slot : setup->pelvis_joint;

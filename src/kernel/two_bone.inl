@@ -73,6 +73,8 @@ lane_cold lq4 led_to_shin(lm pose_usable, lq4 rotation, lv3 shin, lv3 new_shin, 
     return q4_select(pose_usable, rotation, q4_mul(q4_between(q4_rotate(rotation, shin), new_shin, f_splat(1.0f), normal), rotation));
 }
 
+/* `full`: 0 = the pole alone; 1 = everything; FULL_LEG = everything but a turned tip and a partial pole, with a weight in [0, 1] */
+enum { FULL_LEG = 2 };
 lane_inline two_bone_out two_bone_core(const phx_two_bone_setup *setup, const two_bone_in *in, const phx_twist twist, const int full) {
     const lf zero = f_splat(0.0f), one = f_splat(1.0f);
     const lf least_divisor = f_splat(1e-30f); /* keeps lanes that a mask will replace from dividing by nothing */
@@ -87,7 +89,7 @@ lane_inline two_bone_out two_bone_core(const phx_two_bone_setup *setup, const tw
     const lf target_distance = v3_length(in->delta);
     lm ok = m_and(m_and(f_lt(f_splat(1e-9f), length), f_lt(length, f_splat(1e9f))), f_lt(target_distance, f_splat(1e9f)));
     lm turn_tip = m_from_bits(0);
-    if (full) {
+    if (full && full != FULL_LEG) {
         const lf to_squared = q4_dot(in->tip_to, in->tip_to);
         turn_tip = m_not(f_eq(to_squared, zero));
         ok = m_and(ok, m_and(f_eq(in->weight, in->weight), f_eq(in->pole_weight, in->pole_weight)));
@@ -160,7 +162,7 @@ lane_inline two_bone_out two_bone_core(const phx_two_bone_setup *setup, const tw
     bend = unit_bend(bend, axis);
     if (full) {
         const lm partial = m_and(pole_usable, f_lt(in->pole_weight, one));
-        if (m_any(partial)) {
+        if (full != FULL_LEG && m_any(partial)) {
             lv3 other = fallback_hint(partial, bend, in->previous, in->rest_bend, axis, chord, pose_normal, pose_usable, tolerance_squared);
             other = unit_bend(other, axis);
             const lf share = f_max(in->pole_weight, zero);
@@ -221,7 +223,7 @@ lane_inline two_bone_out two_bone_core(const phx_two_bone_setup *setup, const tw
     /* weight, in rotation space */
     lq4 tip_rotation = mid_rotation;
     if (full) {
-        tip_rotation = q4_select(turn_tip, q4_normalize(q4_mul(in->tip_to, q4_conjugate(in->tip_from))), tip_rotation);
+        if (full != FULL_LEG) tip_rotation = q4_select(turn_tip, q4_normalize(q4_mul(in->tip_to, q4_conjugate(in->tip_from))), tip_rotation);
         const lm partial = f_lt(in->weight, one);
         if (m_any(partial)) {
             const lf weight = f_max(in->weight, zero);
