@@ -39,12 +39,13 @@ typedef struct fabrik_set {
     uint32_t count;  /* pool: lanes in use */
 } fabrik_set;
 
-/* What the end of a chain needs to know of its beginning, for one vector. */
+/* What the end of a chain needs to know of its beginning, for one vector. Where positions are the answer, nothing from `axis` on is set. */
 typedef struct fabrik_case {
-    lv3 axis, delta;
-    lf aimed, stretch, weight;
     li flags, blame;
-    lm ok, moved, still; /* usable input; joints are no longer the animated ones; budget of 0 */
+    lm ok, moved; /* usable input; joints are no longer the animated ones */
+    lm still;     /* not usable, or a budget of 0 */
+    lv3 axis, delta;
+    lf stretch, weight;
 } fabrik_case;
 
 static inline size_t fabrik_stride(uint32_t vectors) { return (vectors + 1) * LANES; }
@@ -207,8 +208,9 @@ static inline lm is_rotation(lq4 a) {
     return m_and(f_lt(f_splat(0.25f), squared), f_lt(squared, f_splat(4.0f)));
 }
 
-static inline fabrik_case fabrik_begin(const phx_chain_setup *setup, const phx_chain_blocks *blocks, size_t block, uint32_t lane, uint32_t chain,
-                                       lm valid, fabrik_set *set, uint32_t vector) {
+/* `full`: more than positions is asked for. */
+lane_inline void fabrik_begin_as(const phx_chain_setup *setup, const phx_chain_blocks *blocks, size_t block, uint32_t lane, uint32_t chain, lm valid,
+                                 fabrik_set *set, uint32_t vector, fabrik_case *c, const int full) {
     const lf zero = f_splat(0.0f), one = f_splat(1.0f);
     const uint32_t bones = blocks->joints - 1;
     const phx_rows3 *animated = blocks->position + block * blocks->joints;
@@ -220,8 +222,6 @@ static inline fabrik_case fabrik_begin(const phx_chain_setup *setup, const phx_c
     const lv3 chord = v3_sub(v3_load(source + bones, lane), origin);
     const lf squared = v3_dot(delta, delta), chord_squared = v3_dot(chord, chord);
     const lf distance = f_sqrt(squared);
-    fabrik_case c;
-    c.delta = delta;
 
     lv3 axis = delta;
     lf axis_length = distance;
@@ -232,7 +232,6 @@ static inline fabrik_case fabrik_begin(const phx_chain_setup *setup, const phx_c
         axis_length = v3_length(axis);
     }
     axis = v3_scale(axis, f_div(one, axis_length));
-    c.axis = axis;
 
     lf whole = zero, longest = zero, shortest = f_splat(1e30f), spread = zero, forward = zero, astray = zero;
     lv3 joint = root;
@@ -266,45 +265,44 @@ static inline fabrik_case fabrik_begin(const phx_chain_setup *setup, const phx_c
         const li own = i_load(blocks->budget[block].v + lane);
         budget = i_select(m_or(i_gt(own, budget), i_gt(i_splat(0), own)), budget, own);
     }
-    c.weight = blocks->weight ? f_load(blocks->weight[block].v + lane) : one;
-    c.ok = m_and(m_and(m_and(f_lt(f_splat(1e-9f), whole), f_lt(whole, f_splat(1e9f))), m_and(f_lt(distance, f_splat(1e9f)), f_le(zero, shortest))),
-                 m_and(f_lt(f_add(spread, astray), f_splat(1e21f)), f_eq(c.weight, c.weight)));
+    const lf weight = full && blocks->weight ? f_load(blocks->weight[block].v + lane) : one;
+    lm ok = m_and(m_and(m_and(f_lt(f_splat(1e-9f), whole), f_lt(whole, f_splat(1e9f))), m_and(f_lt(distance, f_splat(1e9f)), f_le(zero, shortest))),
+                 m_and(f_lt(f_add(spread, astray), f_splat(1e21f)), f_eq(weight, weight)));
     if (blocks->rotation) {
-        for (uint32_t j = 0; j <= bones; ++j) c.ok = m_and(c.ok, is_rotation(q4_load(blocks->rotation + block * blocks->joints + j, lane)));
-        if (blocks->parent_rotation) c.ok = m_and(c.ok, is_rotation(q4_load(blocks->parent_rotation + block, lane)));
+        for (uint32_t j = 0; j <= bones; ++j) ok = m_and(ok, is_rotation(q4_load(blocks->rotation + block * blocks->joints + j, lane)));
+        if (blocks->parent_rotation) ok = m_and(ok, is_rotation(q4_load(blocks->parent_rotation + block, lane)));
     }
-    c.flags = i_select(f_le(shortest, f_mul(whole, f_splat(1e-6f))), i_splat(PHX_FLAG_ZERO_LENGTH), i_splat(0));
-    c.stretch = one;
+    li flags = i_select(f_le(shortest, f_mul(whole, f_splat(1e-6f))), i_splat(PHX_FLAG_ZERO_LENGTH), i_splat(0));
+    lf stretch = one;
 
     /* what can be reached */
     const lf nearest = f_max(f_sub(f_add(longest, longest), whole), zero);
     lf aimed = distance;
     lv3 target = delta;
-    if (setup->soft) {
+    if (full && setup->soft) {
         const lf start = f_mul(whole, f_splat(setup->soft_start)), room = f_sub(whole, start);
         const lm soften = f_lt(start, aimed);
         const lf eased = f_exp2(f_mul(f_div(f_sub(start, aimed), f_max(room, f_splat(1e-30f))), f_splat(1.44269504088896f)));
         aimed = f_select(soften, f_sub(whole, f_mul(room, eased)), aimed);
         target = v3_select(soften, v3_scale(axis, aimed), target);
-        c.flags = i_select(soften, i_or(c.flags, i_splat(PHX_FLAG_SOFTENED)), c.flags);
+        flags = i_select(soften, i_or(flags, i_splat(PHX_FLAG_SOFTENED)), flags);
     }
     lm straight = f_le(f_sub(whole, epsilon), aimed), folded = m_and(f_le(aimed, f_add(nearest, epsilon)), f_lt(epsilon, nearest));
-    if (setup->stretch) {
+    if (full && setup->stretch) {
         const lf reach = f_min(f_max(aimed, nearest), whole);
         const lf wanted = f_min(f_max(f_div(distance, f_max(reach, f_splat(1e-30f))), one), f_splat(setup->max_stretch));
-        c.stretch = f_select(f_lt(reach, distance), wanted, one);
-        c.flags = i_select(f_lt(one, c.stretch), i_or(c.flags, i_splat(PHX_FLAG_STRETCHED)), c.flags);
+        stretch = f_select(f_lt(reach, distance), wanted, one);
+        flags = i_select(f_lt(one, stretch), i_or(flags, i_splat(PHX_FLAG_STRETCHED)), flags);
     }
-    c.aimed = aimed;
-    c.blame = i_select(f_lt(f_sub(whole, epsilon), distance), i_splat(PHX_FLAG_OUT_OF_REACH),
-                       i_select(f_lt(distance, f_sub(nearest, epsilon)), i_splat(PHX_FLAG_TOO_CLOSE), i_splat(PHX_FLAG_STALLED)));
+    li blame = i_select(f_lt(f_sub(whole, epsilon), distance), i_splat(PHX_FLAG_OUT_OF_REACH),
+                              i_select(f_lt(distance, f_sub(nearest, epsilon)), i_splat(PHX_FLAG_TOO_CLOSE), i_splat(PHX_FLAG_STALLED)));
     const lv3 error = v3_sub(joint_at(set, bones - 1, vector), target);
-    c.still = m_or(i_eq(budget, i_splat(0)), m_not(c.ok));
-    const lm open = m_andnot(valid, c.still);
+    const lm still = m_or(i_eq(budget, i_splat(0)), m_not(ok));
+    const lm open = m_andnot(valid, still);
 
     lm there = m_and(open, f_le(v3_dot(error, error), tolerance_squared));
     if (check_far && m_any(there)) there = m_andnot(there, wrong_lengths(set, vector, bones, there));
-    c.moved = started ? open : m_andnot(open, there);
+    const lm moved = started ? open : m_andnot(open, there);
     lm active = m_andnot(open, there);
     li rounds = i_splat(0);
     straight = m_and(straight, active), folded = m_andnot(m_and(folded, active), straight);
@@ -331,21 +329,29 @@ static inline fabrik_case fabrik_begin(const phx_chain_setup *setup, const phx_c
         }
         if (m_any(near_reach)) scale_bends(setup, blocks, block, lane, set, vector, bones, near_reach, whole, axis, aimed);
     }
-    if (!m_all(c.ok)) {
+    if (!m_all(ok)) {
         const li bad = i_select(f_le(whole, f_splat(1e-9f)), i_splat(PHX_FLAG_BAD_INPUT | PHX_FLAG_ZERO_LENGTH), i_splat(PHX_FLAG_BAD_INPUT));
-        c.flags = i_select(c.ok, c.flags, bad), c.blame = i_select(c.ok, c.blame, i_splat(0));
-        c.stretch = f_select(c.ok, c.stretch, one);
+        flags = i_select(ok, flags, bad), blame = i_select(ok, blame, i_splat(0));
+        stretch = f_select(ok, stretch, one);
     }
-    const li zero_length = i_select(i_eq(i_and(c.flags, i_splat(PHX_FLAG_ZERO_LENGTH)), i_splat(0)), i_splat(0), i_splat(COUNT_ZERO_LENGTH));
+    const li zero_length = i_select(i_eq(i_and(flags, i_splat(PHX_FLAG_ZERO_LENGTH)), i_splat(0)), i_splat(0), i_splat(COUNT_ZERO_LENGTH));
     set_state3(set, TARGET_X, vector, target);
     f_store(set->state[ALPHA] + vector * LANES, zero);
     f_store(set->state[WHOLE] + vector * LANES, whole);
     i_store(set->state[COUNTS] + vector * LANES, i_or(i_or(rounds, i_shl(budget, COUNT_BUDGET)), zero_length));
-    PHX_ALIGN_64 int32_t ids[LANES];
-    for (uint32_t k = 0; k < LANES; ++k) ids[k] = (int32_t)(chain + k);
-    i_store(set->state[CHAIN] + vector * LANES, i_load(ids));
+    static const PHX_ALIGN_64 int32_t numbers[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    i_store(set->state[CHAIN] + vector * LANES, i_add(i_splat((int32_t)chain), i_load(numbers)));
     set->active[vector] = active;
-    return c;
+    c->flags = flags, c->blame = blame, c->ok = ok, c->moved = moved, c->still = still;
+    if (full) c->axis = axis, c->delta = delta, c->stretch = stretch, c->weight = weight;
+}
+static lane_apart void fabrik_begin_plain(const phx_chain_setup *setup, const phx_chain_blocks *blocks, size_t block, uint32_t lane, uint32_t chain, lm valid,
+                                          fabrik_set *set, uint32_t vector, fabrik_case *c) {
+    fabrik_begin_as(setup, blocks, block, lane, chain, valid, set, vector, c, 0);
+}
+static lane_apart void fabrik_begin_full(const phx_chain_setup *setup, const phx_chain_blocks *blocks, size_t block, uint32_t lane, uint32_t chain, lm valid,
+                                         fabrik_set *set, uint32_t vector, fabrik_case *c) {
+    fabrik_begin_as(setup, blocks, block, lane, chain, valid, set, vector, c, 1);
 }
 
 /* ---- rounds ---- */
@@ -523,25 +529,25 @@ static inline uint32_t fabrik_round(const phx_chain_setup *setup, fabrik_set *se
 /* ---- the end of chains ---- */
 
 static inline void write_results(const phx_chain_setup *setup, const phx_chain_blocks *blocks, size_t block, uint32_t lane, const fabrik_case *c,
-                                 lv3 miss, lf whole, li counts) {
+                                 lv3 miss, lf whole, li counts, const int full) {
     const lf residual = f_min(v3_length(miss), f_splat(3.402823466e+38f));
     const lm reached = m_and(c->ok, f_le(residual, f_mul(whole, f_splat(setup->tolerance))));
     if (blocks->residual) f_store(blocks->residual[block].v + lane, residual);
     if (blocks->iterations) i_store(blocks->iterations[block].v + lane, i_and(counts, i_splat(COUNT_ROUNDS)));
     if (blocks->flags) i_store(blocks->flags[block].v + lane, i_or(c->flags, i_select(reached, i_splat(PHX_FLAG_REACHED), c->blame)));
-    if (blocks->stretch) f_store(blocks->stretch[block].v + lane, f_select(c->moved, c->stretch, f_splat(1.0f)));
+    if (blocks->stretch) f_store(blocks->stretch[block].v + lane, full ? f_select(c->moved, c->stretch, f_splat(1.0f)) : f_splat(1.0f));
 }
 
 /* Positions and results of LANES chains; those that the pool goes on with are written once more by it. */
 static inline void fabrik_end(const phx_chain_setup *setup, const phx_chain_blocks *blocks, size_t block, uint32_t lane, fabrik_set *set,
-                              uint32_t vector, const fabrik_case *c) {
+                              uint32_t vector, const fabrik_case *c, const int full) {
     const uint32_t bones = blocks->joints - 1;
     const phx_rows3 *animated = blocks->position + block * blocks->joints;
     phx_rows3 *solved = (blocks->solved ? blocks->solved : blocks->position) + block * blocks->joints;
     const lv3 root = v3_load(animated, lane), animated_tip = v3_load(animated + bones, lane);
     const lv3 tip = v3_select(c->moved, joint_at(set, bones - 1, vector), v3_sub(animated_tip, root));
-    write_results(setup, blocks, block, lane, c, v3_sub(tip, c->delta), f_load(set->state[WHOLE] + vector * LANES),
-                  i_load(set->state[COUNTS] + vector * LANES));
+    write_results(setup, blocks, block, lane, c, v3_sub(tip, full ? c->delta : state3(set, TARGET_X, vector)), f_load(set->state[WHOLE] + vector * LANES),
+                  i_load(set->state[COUNTS] + vector * LANES), full);
     if (blocks->solved) v3_store(solved, lane, root);
     if (m_all(c->moved)) {
         for (uint32_t i = 0; i < bones; ++i) v3_store(solved + i + 1, lane, v3_add(root, joint_at(set, i, vector)));
@@ -684,6 +690,7 @@ static void fabrik_finish(const phx_chain_setup *setup, const phx_chain_blocks *
 
 /* The active lanes of one set side by side behind the `count` lanes of another, or of the same one. */
 static inline void fabrik_move(fabrik_set *to, fabrik_set *from, const uint32_t bones, const uint32_t vectors) {
+    const size_t stride = fabrik_stride(vectors);
     uint32_t count = to == from ? 0 : to->count;
     for (uint32_t v = 0; v < vectors; ++v) {
         const uint32_t lanes = m_count(from->active[v]);
@@ -699,7 +706,7 @@ static inline void fabrik_move(fabrik_set *to, fabrik_set *from, const uint32_t 
             continue;
         }
         const lp plan = m_packing(from->active[v]);
-        for (uint32_t row = 0; row < 4 * bones; ++row, source += from->stride, target += to->stride) f_store_any(target, f_pack(plan, f_load(source)));
+        for (uint32_t row = 0; row < 4 * bones; ++row, source += stride, target += stride) f_store_any(target, f_pack(plan, f_load(source)));
         for (uint32_t row = 0; row < FABRIK_STATES; ++row) f_store_any(to->state[row] + count, f_pack(plan, f_load(from->state[row] + v * LANES)));
         count += lanes;
     }
@@ -774,10 +781,12 @@ static inline void fabrik_drain(const phx_chain_setup *setup, const phx_chain_bl
 
 /* Begins the chains [chain, chain + LANES), or fills a vector beyond the last chain with nothing; how many lanes need rounds. */
 static inline uint32_t fabrik_load(const phx_chain_setup *setup, const phx_chain_blocks *blocks, size_t chains, size_t chain, fabrik_set *set,
-                                   uint32_t vector, fabrik_case *c) {
+                                   uint32_t vector, fabrik_case *c, const int full) {
     if (chain < chains) {
         const uint32_t valid = chains - chain >= LANES ? 0xFFFFu : (1u << (chains - chain)) - 1u;
-        *c = fabrik_begin(setup, blocks, chain / PHX_BLOCK_LANES, (uint32_t)(chain % PHX_BLOCK_LANES), (uint32_t)chain, m_from_bits(valid), set, vector);
+        const size_t block = chain / PHX_BLOCK_LANES;
+        const uint32_t lane = (uint32_t)(chain % PHX_BLOCK_LANES);
+        (full ? fabrik_begin_full : fabrik_begin_plain)(setup, blocks, block, lane, (uint32_t)chain, m_from_bits(valid), set, vector, c);
         return m_count(set->active[vector]);
     }
     set->active[vector] = m_from_bits(0);
@@ -797,7 +806,7 @@ static inline void fabrik_plain(const phx_fabrik_setup *setup, const phx_chain_b
     const int pooled = chains >= 3 * width;
     for (size_t first = 0; first < chains; first += width) {
         uint32_t busy = 0;
-        for (uint32_t v = 0; v < vectors; ++v) busy += fabrik_load(&setup->chain, blocks, chains, first + v * LANES, &stage, v, &cases[v]);
+        for (uint32_t v = 0; v < vectors; ++v) busy += fabrik_load(&setup->chain, blocks, chains, first + v * LANES, &stage, v, &cases[v], 0);
         const uint32_t enough = pooled ? width * 3 / 8 : 0;
         while (busy > enough) {
             stats.busy += busy, stats.total += width;
@@ -805,7 +814,7 @@ static inline void fabrik_plain(const phx_fabrik_setup *setup, const phx_chain_b
         }
         for (uint32_t v = 0; v < vectors; ++v) {
             const size_t chain = first + v * LANES;
-            if (chain < chains) fabrik_end(&setup->chain, blocks, chain / PHX_BLOCK_LANES, (uint32_t)(chain % PHX_BLOCK_LANES), &stage, v, &cases[v]);
+            if (chain < chains) fabrik_end(&setup->chain, blocks, chain / PHX_BLOCK_LANES, (uint32_t)(chain % PHX_BLOCK_LANES), &stage, v, &cases[v], 0);
         }
         if (busy) {
             fabrik_drain(&setup->chain, blocks, &pool, &back, width - busy, &stats, vectors);
@@ -826,7 +835,7 @@ static inline void fabrik_full(const phx_fabrik_setup *setup, const phx_chain_bl
     fabrik_prepare(&stage, vectors);
     for (size_t first = 0; first < chains; first += width) {
         uint32_t busy = 0;
-        for (uint32_t v = 0; v < vectors; ++v) busy += fabrik_load(&setup->chain, blocks, chains, first + v * LANES, &stage, v, &cases[v]);
+        for (uint32_t v = 0; v < vectors; ++v) busy += fabrik_load(&setup->chain, blocks, chains, first + v * LANES, &stage, v, &cases[v], 1);
         while (busy) {
             stats.busy += busy, stats.total += width;
             busy = fabrik_round(&setup->chain, &stage, &back, bones, vectors);
@@ -835,7 +844,7 @@ static inline void fabrik_full(const phx_fabrik_setup *setup, const phx_chain_bl
             const size_t block = (first + v * LANES) / PHX_BLOCK_LANES;
             const uint32_t lane = (uint32_t)((first + v * LANES) % PHX_BLOCK_LANES);
             fabrik_finish(&setup->chain, blocks, block, lane, &stage, v, &cases[v]);
-            fabrik_end(&setup->chain, blocks, block, lane, &stage, v, &cases[v]);
+            fabrik_end(&setup->chain, blocks, block, lane, &stage, v, &cases[v], 1);
         }
     }
     if (setup->stats) setup->stats->busy += stats.busy, setup->stats->total += stats.total;
