@@ -10,6 +10,7 @@ enum {
     IN_FLIGHT_LONG = IN_FLIGHT / 2, /* above FABRIK_SHORT bones, to bound the stack */
     FABRIK_SHORT = 32,
     STEPS_IN_REGISTERS = LANES == 16,
+    STEPS_AHEAD = LANES == 16 ? 2 : 1,
     /* a row of a set holds its lanes and one vector of slack, which whole-vector stores of packed lanes run into */
     FABRIK_FLOATS_SHORT = 4 * FABRIK_SHORT * (IN_FLIGHT + 1) * LANES,
     FABRIK_FLOATS_LONG = 4 * PHX_CHAIN_MAX_BONES * (IN_FLIGHT_LONG + 1) * LANES,
@@ -446,37 +447,35 @@ lane_cold void forward_again(fabrik_set *set, const float *goal, const fabrik_ai
     }
 }
 
-/* One bone of a pass: from the joint `from` toward `goal` by `length`, written to `to`, where `keep` is given in the lanes it names alone.
- * Two vectors at a time, all of the first halves before the second ones, and no load moved from pair to pair: with one after the other, or
- * all at once, what waits for a root or a quotient fills the processor's queues (4 to 8 vectors, Zen 4: a third slower). At 16 lanes the
- * joints `from` stay in registers, `q`; narrower vectors have 16 of these and read the row that was just written.
+/* One bone of a pass: from the joint `from` toward `goal` by `length`, written to `to`; where `idle` is given, its lanes keep what is there.
+ * The second half of a vector's step, which waits for the quotient, comes after the first halves of the vectors next to it, and no load
+ * moves from one to the other: in another order what waits fills the processor's queues, or the compiler spills (Zen 4: a third slower).
+ * At 16 lanes the joints `from` stay in registers, `q`; narrower vectors have 16 of these and read the row that was just written.
  * Returns where two joints coincide. */
 lane_inline lm bone_steps(lv3 *q, const float *from, size_t from_stride, const float *goal, size_t goal_stride, const float *length, const float *tiny,
-                          float *to, size_t to_stride, const lm *keep, const uint32_t vectors) {
+                          float *to, size_t to_stride, const lm *idle, const uint32_t vectors) {
     lm lost = m_from_bits(0);
-#pragma GCC unroll 8
-    for (uint32_t pair = 0; pair < vectors; pair += 2) {
-        lv3 d[2];
-        lf scale[2];
-#pragma GCC unroll 2
-        for (uint32_t k = 0; k < 2; ++k) {
-            const uint32_t at = (pair + k) * LANES;
-            if (!STEPS_IN_REGISTERS) q[pair + k] = rows3(from + at, from_stride);
-            d[k] = v3_sub(rows3(goal + at, goal_stride), q[pair + k]);
-            const lf squared = v3_dot(d[k], d[k]);
+    lv3 d[IN_FLIGHT];
+    lf scale[IN_FLIGHT];
+#pragma GCC unroll 16
+    for (uint32_t t = 0; t < vectors + STEPS_AHEAD; ++t) {
+        if (t < vectors) {
+            const uint32_t at = t * LANES;
+            if (!STEPS_IN_REGISTERS) q[t] = rows3(from + at, from_stride);
+            d[t] = v3_sub(rows3(goal + at, goal_stride), q[t]);
+            const lf squared = v3_dot(d[t], d[t]);
             lost = m_or(lost, f_le(squared, f_load(tiny + at)));
-            scale[k] = f_sqrt(f_some(squared));
+            scale[t] = f_div(f_load(length + at), f_sqrt(f_some(squared)));
+            if (!STEPS_IN_REGISTERS) lane_in_order();
         }
-#pragma GCC unroll 2
-        for (uint32_t k = 0; k < 2; ++k) scale[k] = f_div(f_load(length + (pair + k) * LANES), scale[k]);
-#pragma GCC unroll 2
-        for (uint32_t k = 0; k < 2; ++k) {
-            const uint32_t at = (pair + k) * LANES;
-            q[pair + k] = v3_add(q[pair + k], v3_scale(d[k], scale[k]));
-            if (keep) q[pair + k] = v3_select(keep[pair + k], q[pair + k], rows3(to + at, to_stride));
-            set_rows3(to + at, to_stride, q[pair + k]);
+        if (t >= STEPS_AHEAD) {
+            const uint32_t v = t - STEPS_AHEAD, at = v * LANES;
+            if (!STEPS_IN_REGISTERS) q[v] = rows3(from + at, from_stride);
+            q[v] = v3_add(q[v], v3_scale(d[v], scale[v]));
+            if (idle) q[v] = v3_select(idle[v], rows3(to + at, to_stride), q[v]);
+            set_rows3(to + at, to_stride, q[v]);
+            lane_in_order();
         }
-        lane_in_order();
     }
     return lost;
 }
@@ -491,6 +490,7 @@ lane_inline void steps_reload(lv3 *q, const float *rows, size_t stride, const ui
 static inline uint32_t fabrik_round(const phx_chain_setup *setup, fabrik_set *set, fabrik_back *back, const uint32_t bones, const uint32_t vectors) {
     const size_t stride = fabrik_stride(vectors), across = vectors * LANES;
     lv3 q[IN_FLIGHT];
+    lm idle[IN_FLIGHT];
     fabrik_aims round;
 #pragma GCC unroll 8
     for (uint32_t v = 0; v < vectors; ++v) {
@@ -498,6 +498,7 @@ static inline uint32_t fabrik_round(const phx_chain_setup *setup, fabrik_set *se
         q[v] = v3_sub(target, v3_scale(error, f_load(set->state[ALPHA] + v * LANES)));
         set_rows3(round.errors + v * LANES, across, error);
         set_rows3(round.aims + v * LANES, across, q[v]);
+        idle[v] = m_not(set->active[v]);
         f_store(round.tiny + v * LANES, f_select(set->active[v], tiny_squared(set, v), f_splat(-1.0f))); /* idle lanes are never lost */
     }
     const float *from = round.aims;
@@ -514,7 +515,7 @@ static inline uint32_t fabrik_round(const phx_chain_setup *setup, fabrik_set *se
     for (uint32_t i = 0; i < bones; ++i) {
         const float *goal = i + 1 == bones ? round.aims : back->joints + i * 3 * across;
         float *to = set->joints + 4 * i * stride;
-        const lm lost = bone_steps(q, from, stride, goal, across, to + 3 * stride, round.tiny, to, stride, set->active, vectors);
+        const lm lost = bone_steps(q, from, stride, goal, across, to + 3 * stride, round.tiny, to, stride, idle, vectors);
         if (lane_rare(m_any(lost))) forward_again(set, goal, &round, vectors, i), steps_reload(q, to, stride, vectors);
         from = to;
     }
