@@ -728,30 +728,39 @@ static void fabrik_clear_rest(fabrik_set *set, uint32_t bones, uint32_t lanes) {
         for (uint32_t k = set->count; k < lanes; ++k) set->state[row][k] = 0.0f;
 }
 
-/* Writes a finished lane of the pool where its chain belongs. */
-static inline void fabrik_retire(const phx_chain_setup *setup, const phx_chain_blocks *blocks, fabrik_set *pool, uint32_t k) {
+/* Writes the finished lanes of a vector of the pool, those of `done`, where their chains belong. */
+static inline void fabrik_retire(const phx_chain_setup *setup, const phx_chain_blocks *blocks, fabrik_set *pool, uint32_t v, uint32_t done,
+                                 const uint32_t vectors) {
     const uint32_t bones = blocks->joints - 1;
-    uint32_t chain, counts;
-    memcpy(&chain, pool->state[CHAIN] + k, 4), memcpy(&counts, pool->state[COUNTS] + k, 4);
-    const size_t block = chain / PHX_BLOCK_LANES, lane = chain % PHX_BLOCK_LANES;
-    const phx_rows3 *root = blocks->position + block * blocks->joints;
-    phx_rows3 *out = (blocks->solved ? blocks->solved : blocks->position) + block * blocks->joints + 1;
-    const float x = root->x[lane], y = root->y[lane], z = root->z[lane];
-    const float *row = pool->joints + k;
-    for (uint32_t i = 0; i < bones; ++i, row += 4 * pool->stride) {
-        out[i].x[lane] = x + row[0];
-        out[i].y[lane] = y + row[pool->stride];
-        out[i].z[lane] = z + row[2 * pool->stride];
+    const size_t stride = fabrik_stride(vectors);
+    const lv3 miss = v3_sub(joint_at(pool, bones - 1, v), state3(pool, TARGET_X, v));
+    const lf length = v3_length(miss), whole = f_load(pool->state[WHOLE] + v * LANES);
+    const li counts = i_load(pool->state[COUNTS] + v * LANES);
+    PHX_ALIGN_64 float residual[LANES];
+    PHX_ALIGN_64 uint32_t rounds[LANES], flags[LANES];
+    f_store(residual, length);
+    i_store(rounds, i_and(counts, i_splat(COUNT_ROUNDS)));
+    i_store(flags, i_or(i_select(f_le(length, f_mul(whole, f_splat(setup->tolerance))), i_splat(PHX_FLAG_REACHED), i_splat(PHX_FLAG_STALLED)),
+                        i_select(i_gt(i_splat(COUNT_ZERO_LENGTH), counts), i_splat(0), i_splat(PHX_FLAG_ZERO_LENGTH))));
+    const phx_rows3 *roots = blocks->position;
+    phx_rows3 *solved = blocks->solved ? blocks->solved : blocks->position;
+    for (; done; done &= done - 1) {
+        const uint32_t k = (uint32_t)__builtin_ctz(done);
+        uint32_t chain;
+        memcpy(&chain, pool->state[CHAIN] + v * LANES + k, 4);
+        const size_t block = chain / PHX_BLOCK_LANES, lane = chain % PHX_BLOCK_LANES, first = block * blocks->joints;
+        const float x = roots[first].x[lane], y = roots[first].y[lane], z = roots[first].z[lane];
+        const float *row = pool->joints + v * LANES + k;
+        float *out = solved[first + 1].x + lane;
+        for (uint32_t i = 0; i < bones; ++i, row += 4 * stride, out += 3 * PHX_BLOCK_LANES) {
+            out[0] = x + row[0];
+            out[PHX_BLOCK_LANES] = y + row[stride];
+            out[2 * PHX_BLOCK_LANES] = z + row[2 * stride];
+        }
+        if (blocks->residual) blocks->residual[block].v[lane] = residual[k];
+        if (blocks->iterations) blocks->iterations[block].v[lane] = rounds[k];
+        if (blocks->flags) blocks->flags[block].v[lane] = flags[k];
     }
-    row -= 4 * pool->stride;
-    const float ex = row[0] - pool->state[TARGET_X][k], ey = row[pool->stride] - pool->state[TARGET_Y][k];
-    const float ez = row[2 * pool->stride] - pool->state[TARGET_Z][k];
-    const float residual = sqrtf((ex * ex + ey * ey) + ez * ez);
-    if (blocks->residual) blocks->residual[block].v[lane] = residual;
-    if (blocks->iterations) blocks->iterations[block].v[lane] = counts & COUNT_ROUNDS;
-    if (blocks->flags)
-        blocks->flags[block].v[lane] = (residual <= pool->state[WHOLE][k] * setup->tolerance ? PHX_FLAG_REACHED : PHX_FLAG_STALLED) |
-                                       (counts & COUNT_ZERO_LENGTH ? PHX_FLAG_ZERO_LENGTH : 0u);
 }
 
 /* Runs the pool until at most `wanted` lanes are left in it. */
@@ -772,8 +781,8 @@ static inline void fabrik_drain(const phx_chain_setup *setup, const phx_chain_bl
         } while (busy > enough);
         for (uint32_t v = 0; v < vectors; ++v) {
             const uint32_t in_use = pool->count <= v * LANES ? 0 : pool->count - v * LANES;
-            uint32_t done = ~m_bits(pool->active[v]) & (in_use >= LANES ? (1u << (LANES - 1) << 1) - 1u : (1u << in_use) - 1u);
-            for (; done; done &= done - 1) fabrik_retire(setup, blocks, pool, v * LANES + (uint32_t)__builtin_ctz(done));
+            const uint32_t done = ~m_bits(pool->active[v]) & (in_use >= LANES ? (1u << (LANES - 1) << 1) - 1u : (1u << in_use) - 1u);
+            if (done) fabrik_retire(setup, blocks, pool, v, done, vectors);
         }
         fabrik_move(pool, pool, bones, vectors);
         fabrik_activate(pool, vectors);
@@ -808,7 +817,7 @@ static inline void fabrik_plain(const phx_fabrik_setup *setup, const phx_chain_b
     for (size_t first = 0; first < chains; first += width) {
         uint32_t busy = 0;
         for (uint32_t v = 0; v < vectors; ++v) busy += fabrik_load(&setup->chain, blocks, chains, first + v * LANES, &stage, v, &cases[v], 0);
-        const uint32_t enough = pooled ? width * 3 / 8 : 0;
+        const uint32_t enough = pooled ? width * 5 / 16 : 0;
         while (busy > enough) {
             stats.busy += busy, stats.total += width;
             busy = fabrik_round(&setup->chain, &stage, &back, bones, vectors);
