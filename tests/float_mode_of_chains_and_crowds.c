@@ -1,5 +1,6 @@
-/* The caller's floating-point mode around FABRIK, CCD, limits and crowds: left as it was; flushed denormals change nothing
- * for input of ordinary size, on any backend; other roundings give other bits, and finite ones; and valid input raises nothing that a trap could catch. Legs have their own test, float_mode.c. */
+/* The caller's floating-point mode around FABRIK, CCD, aim, limits, forward kinematics and crowds: left as it was; flushed denormals change
+ * nothing for input of ordinary size, on any backend; other roundings give other bits, and finite ones; and valid input raises nothing that
+ * a trap could catch, nor fires one that is enabled. Legs have their own test, float_mode.c. */
 #define _GNU_SOURCE
 #include "chains.h"
 #include "crowd_rig.h"
@@ -19,6 +20,26 @@ static int flushes(unsigned mode) { return mode != mode; }
 static const unsigned modes[] = {FE_TONEAREST, FE_DOWNWARD, FE_UPWARD, FE_TOWARDZERO};
 #endif
 enum { MODES = sizeof modes / sizeof *modes, TRAPS = FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW };
+
+/* From here on an exception ends the program, where this C library and processor can do so; and no longer. That they are still enabled
+ * after a solve is checked, too. */
+static void enable_traps(void) {
+#if defined(__GLIBC__)
+    feclearexcept(FE_ALL_EXCEPT);
+    feenableexcept(TRAPS);
+#endif
+}
+static void disable_traps(void) {
+#if defined(__GLIBC__)
+    const int enabled = fegetexcept();
+    fedisableexcept(FE_ALL_EXCEPT);
+    static int said;
+    if (enabled != TRAPS && !said++) printf("# skipped: this processor cannot trap\n");
+#if defined(__x86_64__)
+    assert_int_equal(enabled, TRAPS);
+#endif
+#endif
+}
 
 enum { SETS = 5, COUNT = 203 };
 static const uint32_t sets[SETS] = {
@@ -56,12 +77,22 @@ static void ordinary_chains(random_state *r, chain_data *data) {
     }
 }
 
-static int solve_chains(int ccd, const phx_backend *backend, uint32_t options, const phx_chain_job *job) {
+enum { FABRIK, CCD, AIM, SOLVERS };
+static const char *const names[SOLVERS] = {"fabrik", "ccd", "aim"};
+
+/* aim knows neither start nor lengths, and turns a chain whose rotations it is given */
+static uint32_t options_for(int solver, uint32_t options) {
+    return solver == AIM ? (options & (CHAIN_POLE | CHAIN_WEIGHT | CHAIN_PARENT | CHAIN_LIMITS)) | CHAIN_ROTATION | CHAIN_CORRECTION : options;
+}
+
+static int solve_chains(int solver, const phx_backend *backend, uint32_t options, const phx_chain_job *job) {
     phx_fabrik_params fabrik = phx_fabrik_params_default();
     phx_ccd_params params = phx_ccd_params_default();
+    const phx_aim_params aim = phx_aim_params_default();
+    if (solver == AIM) return (int)phx_aim_solve(backend, &aim, job, NULL);
     if (options & CHAIN_SOFT) fabrik.chain.soft_start = params.chain.soft_start = 0.9f;
     if (options & CHAIN_STRETCH) fabrik.chain.max_stretch = params.chain.max_stretch = 1.2f;
-    return (int)(ccd ? phx_ccd_solve(backend, &params, job) : phx_fabrik_solve(backend, &fabrik, job, NULL));
+    return (int)(solver == CCD ? phx_ccd_solve(backend, &params, job) : phx_fabrik_solve(backend, &fabrik, job, NULL));
 }
 
 static int finite_answer(const chain_data *data, size_t i) {
@@ -81,14 +112,15 @@ static void chains_in_every_mode(void **state) {
         chain_data given = chain_data_make(COUNT, joints), plain = chain_data_make(COUNT, joints), expected = chain_data_make(COUNT, joints), actual = chain_data_make(COUNT, joints);
         phx_limit limits[PHX_CHAIN_MAX_JOINTS];
         random_limits(&r, joints, limits);
-        for (int k = 0; k < 2 * SETS; ++k) {
-            const uint32_t options = sets[k / 2];
+        for (int k = 0; k < SOLVERS * SETS; ++k) {
+            const int solver = k % SOLVERS;
+            const uint32_t options = options_for(solver, sets[k / SOLVERS]);
             ordinary_chains(&r, &given);
             for (int m = 0; m < MODES; ++m) {
                 chain_data_copy(&expected, &given);
                 phx_chain_job job = chain_data_job(&expected, options, limits);
                 set_mode(modes[m]);
-                int status = solve_chains(k % 2, phx_backend_find("reference"), options, &job);
+                int status = solve_chains(solver, phx_backend_find("reference"), options, &job);
                 const unsigned after = mode_now();
                 set_mode(kept);
                 assert_int_equal(status, PHX_OK);
@@ -100,13 +132,13 @@ static void chains_in_every_mode(void **state) {
                     chain_data_copy(&actual, &given);
                     job = chain_data_job(&actual, options, limits);
                     set_mode(modes[m]);
-                    status = solve_chains(k % 2, backend, options, &job);
+                    status = solve_chains(solver, backend, options, &job);
                     const unsigned now = mode_now();
                     set_mode(kept);
                     assert_int_equal(status, PHX_OK);
                     assert_int_equal(now, modes[m]);
                     for (size_t i = 0; i < COUNT; ++i) assert_true(finite_answer(&actual, i));
-                    if (as_plain && !chain_data_equal(&expected, &actual)) print_error("%s on %s in mode 0x%x\n", k % 2 ? "ccd" : "fabrik", phx_backend_name(backend), modes[m]), fail();
+                    if (as_plain && !chain_data_equal(&expected, &actual)) print_error("%s on %s in mode 0x%x\n", names[solver], phx_backend_name(backend), modes[m]), fail();
                 }
             }
         }
@@ -121,15 +153,22 @@ static void valid_chains_raise_nothing(void **state) {
         chain_data given = chain_data_make(COUNT, joints), data = chain_data_make(COUNT, joints);
         phx_limit limits[PHX_CHAIN_MAX_JOINTS];
         random_limits(&r, joints, limits);
-        for (int k = 0; k < 2 * SETS; ++k) {
+        for (int k = 0; k < SOLVERS * SETS; ++k) {
+            const int solver = k % SOLVERS;
+            const uint32_t options = options_for(solver, sets[k / SOLVERS]);
             ordinary_chains(&r, &given);
             FOR_EACH_BACKEND(backend) {
                 chain_data_copy(&data, &given);
-                const phx_chain_job job = chain_data_job(&data, sets[k / 2], limits);
+                const phx_chain_job job = chain_data_job(&data, options, limits);
                 feclearexcept(FE_ALL_EXCEPT);
-                assert_int_equal(solve_chains(k % 2, backend, sets[k / 2], &job), PHX_OK);
+                assert_int_equal(solve_chains(solver, backend, options, &job), PHX_OK);
                 const int raised = fetestexcept(TRAPS);
-                if (raised) print_error("%s on %s, options 0x%x, %u joints raised 0x%x\n", k % 2 ? "ccd" : "fabrik", phx_backend_name(backend), sets[k / 2], joints, raised), fail();
+                if (raised) print_error("%s on %s, options 0x%x, %u joints raised 0x%x\n", names[solver], phx_backend_name(backend), options, joints, raised), fail();
+                chain_data_copy(&data, &given);
+                enable_traps();
+                const int status = solve_chains(solver, backend, options, &job);
+                disable_traps();
+                assert_int_equal(status, PHX_OK);
             }
         }
         chain_data_free(&given), chain_data_free(&data);
@@ -181,11 +220,108 @@ static void crowds_in_every_mode(void **state) {
         }
 }
 
+/* A crowd that walks, with traps enabled while it works: it gets through, and the traps are still enabled then. */
+static void valid_crowds_fire_no_trap(void **state) {
+    (void)state;
+    enum { CHARACTERS = 70, FRAMES = 40 };
+    static phx_transform poses[CHARACTERS * RIG_JOINTS];
+    FOR_EACH_BACKEND(backend) for (int kind = 0; kind < 2; ++kind) {
+        phx_crowd_def def = rig_def(backend, CHARACTERS);
+        if (kind) def.params.pelvis_spring = 1, def.params.ray_reuse = 0.03f, def.params.soft_start = 0.95f, def.replay = 1;
+        phx_crowd *crowd = phx_crowd_create(&def, NULL);
+        assert_non_null(crowd);
+        for (int f = 0; f < FRAMES; ++f) {
+            phx_vec3 roots[CHARACTERS];
+            for (int i = 0; i < CHARACTERS; ++i)
+                rig_walk(poses + i * RIG_JOINTS, (float)i + 0.1f * (float)f), roots[i] = (phx_vec3){(float)i, 0, 0.03f * (float)f};
+            phx_crowd_frame frame;
+            memset(&frame, 0, sizeof frame);
+            static const float odd[] = {0, -1, 1e-9f, 10};
+            frame.count = CHARACTERS, frame.dt = f % 9 == 8 ? odd[f / 9] : 1.0f / 60;
+            frame.poses = phx_poses_of(poses, RIG_JOINTS), frame.root_position = PHX_VIEW_ARRAY(roots);
+            for (uint32_t tile = 0; tile < phx_crowd_frame_tiles(crowd, &frame); ++tile) {
+                enable_traps();
+                const phx_ray_blocks rays = phx_crowd_prepare(crowd, &frame, tile);
+                disable_traps();
+                cast(rays, ground_hills, NULL);
+                enable_traps();
+                const phx_status status = phx_crowd_solve(crowd, &frame, tile);
+                disable_traps();
+                assert_int_equal(status, PHX_OK);
+            }
+        }
+        phx_crowd_destroy(crowd);
+    }
+}
+
+/* Limits of every type over unit rotations, and forward kinematics of a walking rig: in every mode, and with traps. */
+static void limits_and_poses_in_every_mode(void **state) {
+    (void)state;
+    enum { ROTATIONS = 101, CHARACTERS = 37 };
+    random_state r = random_seeded("modes of limits and poses", 1987);
+    const unsigned kept = mode_now();
+    static phx_transform poses[CHARACTERS * RIG_JOINTS];
+    for (int i = 0; i < CHARACTERS; ++i) rig_walk(poses + i * RIG_JOINTS, 0.37f * (float)i);
+    const phx_crowd_def def = rig_def(NULL, 1);
+    static phx_vec3 places[2][CHARACTERS * RIG_JOINTS];
+    static phx_quat turns[2][CHARACTERS * RIG_JOINTS];
+    phx_fk_job fk;
+    memset(&fk, 0, sizeof fk);
+    fk.skeleton = &def.skeleton, fk.count = CHARACTERS, fk.poses = phx_poses_of(poses, RIG_JOINTS);
+    const size_t size = (phx_fk_workspace_size(&fk) + 63) / 64 * 64;
+    void *workspace = aligned_alloc(64, size ? size : 64);
+    for (int round = 0; round < 60; ++round) {
+        phx_limit limits[1];
+        random_limits(&r, 1, limits);
+        phx_quat in[ROTATIONS], plain[ROTATIONS], out[ROTATIONS];
+        for (int i = 0; i < ROTATIONS; ++i) in[i] = random_rotation(&r);
+        in[0] = (phx_quat){0, 0, 0, 1}, in[1] = (phx_quat){1, 0, 0, 0}, in[2] = limits[0].rest;
+        for (int m = 0; m < MODES; ++m) for (uint32_t b = 0; b <= 8; ++b) {
+            const phx_backend *backend = b == 0 ? phx_backend_find("reference") : phx_backend_at(b - 1);
+            if (!backend) break;
+            const int first = m == 0 && b == 0, as_plain = modes[m] == modes[0] || flushes(modes[m]);
+            phx_quat *limited = first ? plain : out;
+            const int slot = !first;
+            fk.positions = phx_view_of(places[slot], RIG_JOINTS * sizeof **places);
+            fk.rotations = phx_view_of(turns[slot], RIG_JOINTS * sizeof **turns);
+            feclearexcept(FE_ALL_EXCEPT);
+            set_mode(modes[m]);
+            const phx_view result = PHX_VIEW_ARRAY(limited);
+            const phx_status a = phx_limit_apply(backend, limits, ROTATIONS, PHX_VIEW_ARRAY(in), result, (phx_view){0}, NULL);
+            const phx_status k = phx_fk_solve(backend, &fk, 0, CHARACTERS, workspace, NULL);
+            const unsigned after = mode_now();
+            const int raised = fetestexcept(TRAPS);
+            set_mode(kept);
+            assert_true(a == PHX_OK && k == PHX_OK);
+            assert_int_equal(after, modes[m]);
+            if (raised) print_error("%s, limit of type %d: raised 0x%x\n", phx_backend_name(backend), (int)limits[0].type, raised), fail();
+            for (int i = 0; i < ROTATIONS; ++i) {
+                const double x = limited[i].x, y = limited[i].y, z = limited[i].z, w = limited[i].w;
+                assert_true(fabs(x * x + y * y + z * z + w * w - 1) < 2e-5);
+            }
+            if (!as_plain || first) continue;
+            assert_int_equal(first_difference(plain, out, sizeof out), -1);
+            assert_int_equal(first_difference(places[0], places[1], sizeof *places), -1);
+            assert_int_equal(first_difference(turns[0], turns[1], sizeof *turns), -1);
+        }
+        FOR_EACH_BACKEND(backend) {
+            enable_traps();
+            const phx_status a = phx_limit_apply(backend, limits, ROTATIONS, PHX_VIEW_ARRAY(in), PHX_VIEW_ARRAY(out), (phx_view){0}, NULL);
+            const phx_status k = phx_fk_solve(backend, &fk, 0, CHARACTERS, workspace, NULL);
+            disable_traps();
+            assert_true(a == PHX_OK && k == PHX_OK);
+        }
+    }
+    free(workspace);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(chains_in_every_mode),
         cmocka_unit_test(valid_chains_raise_nothing),
         cmocka_unit_test(crowds_in_every_mode),
+        cmocka_unit_test(valid_crowds_fire_no_trap),
+        cmocka_unit_test(limits_and_poses_in_every_mode),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

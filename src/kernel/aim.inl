@@ -29,8 +29,8 @@ static inline lq4 aim_turn(const aim_sight *s, lv3 pivot, lv3 target, lm *close,
     lv3 to = v3_select(*close, v3_sub(target, s->eye), goal);
     const lf from_squared = v3_dot(from, from), to_squared = v3_dot(to, to);
     const lm none = m_or(f_le(from_squared, least), f_le(to_squared, least));
-    to = v3_scale(to, f_div(one, f_sqrt(to_squared)));
-    const lq4 turn = q4_between(v3_scale(from, f_div(one, f_sqrt(from_squared))), to, one, aim_across(s->up, to));
+    to = v3_scale(to, f_div(one, f_sqrt(f_some(to_squared))));
+    const lq4 turn = q4_between(v3_scale(from, f_div(one, f_sqrt(f_some(from_squared)))), to, one, aim_across(s->up, to));
     *axis = v3_select(none, s->forward, to);
     return q4_select(none, q4_identity(), turn);
 }
