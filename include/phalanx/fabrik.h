@@ -9,9 +9,13 @@
  * chain that is still off by more than 1e-3 of its length after eight starts again from an arc. After the last round the chain is
  * turned about the root-tip line toward the pole; rotations, target rotation of the tip and weight follow.
  *
- * Joint limits. Passes that see only the positions of joints fight limits: clamping inside the passes reached a fifth of the targets of a
- * human arm with its limits, where the sweeps of ccd.h, which turn joints, reach 99 % and more. So a chain with limits is solved by
- * those sweeps, from the same data, within the same budget; `twist` and `stats` do not apply then.
+ * Joint limits. A chain with limits that starts more than a tenth of its length from the target, which is within reach, takes up to
+ * four such rounds in which the backward pass is free and the forward pass, where each joint's parent is known, turns each bone toward its
+ * place as far as the joint's limit allows, twist kept; a joint before a hinge also turns about its bone so that the hinge can bend toward
+ * its place. Limits make rounds slow or stall, so where one leaves more than half of the error, and after the last, the chain goes on within
+ * its budget by the sweeps of ccd.h with their restarts, and so does a chain that starts nearer, which they disturb least, or that has joint
+ * weights below 1. Rounds first or not, as many targets are met; rounds cost some 2 iterations more from cold, and a long chain then turns
+ * its joints 25 to 45 % less, its root most. Limits are met within 1e-4 rad. `twist` does not apply with limits: it comes of the turns.
  *
  * A chain that has met the tolerance is frozen while others in its vector go on, so its answer never depends on them. */
 #ifndef PHALANX_FABRIK_H
@@ -23,8 +27,8 @@ PHX_EXTERN_C_BEGIN
 
 /* How well the lanes were used: share of busy lanes = busy / total. Added to by every call. Not for concurrent calls. */
 typedef struct phx_fabrik_stats {
-    uint64_t busy;  /* rounds that chains needed */
-    uint64_t total; /* rounds times the lanes that ran them; the reference counts as one lane */
+    uint64_t busy;  /* rounds, and with limits sweeps, that chains needed */
+    uint64_t total; /* those times the lanes that ran them; the reference counts as one lane */
 } phx_fabrik_stats;
 
 typedef struct phx_fabrik_params {

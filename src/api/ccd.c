@@ -46,6 +46,8 @@ void phx_ccd_prepare(const phx_ccd_params *params, uint32_t joints, const phx_li
     setup->capped = params->max_turn < pi;
     sincos1(0.5f * params->max_turn, &setup->cap_sin, &setup->cap_cos);
     setup->restarts = params->restarts;
+    setup->rounds = 0;
+    setup->stats = NULL;
     for (uint32_t j = 0; j + 1 < joints; ++j) setup->weight[j] = joint_weights ? joint_weights[j] : 1.0f;
     setup->root_free = setup->weight[params->from] == 1.0f;
     if (!setup->chain.limited) return;

@@ -26,13 +26,17 @@ static int is_limited(uint32_t joints, const phx_limit *limits) {
     return 0;
 }
 
-/* the sweeps that chains with limits get */
+/* Chains with limits: four rounds with the limits in them, then sweeps. Rounds know no weights of joints. */
 static void prepare_limited(const phx_fabrik_params *params, uint32_t joints, const phx_limit *limits, const float *joint_weights,
                             phx_ccd_setup *setup) {
     phx_ccd_params sweeps = phx_ccd_params_default();
     sweeps.chain = params->chain;
     sweeps.chain.twist = PHX_TWIST_INHERIT;
     phx_ccd_prepare(&sweeps, joints, limits, joint_weights, setup);
+    setup->rounds = 4;
+    for (uint32_t j = 0; j + 1 < joints; ++j)
+        if (setup->weight[j] < 1.0f) setup->rounds = 0;
+    setup->stats = params->stats;
 }
 
 phx_status phx_fabrik_solve_blocks(const phx_backend *backend, const phx_fabrik_params *params, const phx_chain_blocks *blocks, size_t first,

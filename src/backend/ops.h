@@ -59,7 +59,9 @@ typedef struct phx_ccd_setup {
     float cap_cos, cap_sin;          /* of half the largest turn */
     uint32_t capped;
     uint32_t restarts;
+    uint32_t rounds;                 /* FABRIK's, before the sweeps; limited chains alone */
     uint32_t root_free;              /* joint `from` has no limit and its whole weight */
+    phx_fabrik_stats *stats;         /* may be NULL */
     float weight[PHX_CHAIN_MAX_BONES];
     phx_vec3 hinge_axis[PHX_CHAIN_MAX_JOINTS]; /* in the parent's frame; filled where limited */
     float hinge_side[PHX_CHAIN_MAX_JOINTS];    /* sign of a hinge's range, 0 where it goes both ways alike */

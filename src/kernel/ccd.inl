@@ -16,12 +16,12 @@ typedef struct ccd_lanes {
     lm hit;                     /* a limit changed a turn */
 
     /* sweeps */
-    lm ok, active;
+    lm ok, active, counted;     /* counted: lanes of chains, not of fill */
     li budget, used, phase, since, restarts;
     lf residual, best_residual, unreachable;
     lf before, before_that;     /* residuals of the last two sweeps */
     int fresh, may_restart;
-    lm straight;                /* distance step: out of reach */
+    lm straight, distant;       /* distance step: out of reach; far enough from the goal to jump */
     lf wanted_squared;
 
     /* what the end needs to know of the beginning */
@@ -128,6 +128,22 @@ static inline lq4 ccd_allowed_turn(ccd_lanes *c, uint32_t j, lq4 turn, lm lanes,
     return q4_select(changed, got, turn);
 }
 
+/* cosine and sine of half the angle of a hinge, seen from the middle of its range */
+static inline void ccd_hinge_angle(const ccd_lanes *c, uint32_t j, lf *cosine, lf *sine) {
+    const phx_limit_setup *limit = ccd_limit(c, j);
+    const lq4 local = q4_mul(q4_conjugate(ccd_parent(c, j)), c->frame[j]);
+    const lq4 d = q4_mul(q4_conjugate(q4_splat(limit->rest)), local);
+    const lf p = v3_dot(v3(d.x, d.y, d.z), v3_splat3(limit->axis));
+    const lf middle_cos = f_splat(limit->middle_cos), middle_sin = f_splat(limit->middle_sin);
+    *cosine = f_add(f_mul(d.w, middle_cos), f_mul(p, middle_sin)), *sine = f_sub(f_mul(p, middle_cos), f_mul(d.w, middle_sin));
+}
+
+/* The lanes in which the turn about the hinge's axis h leaves its range. */
+static inline lm ccd_leaves_range(const ccd_lanes *c, uint32_t j, lv3 h, lq4 turn, lf cosine, lf sine) {
+    const lf after = f_sub(f_mul(cosine, turn.w), f_mul(sine, v3_dot(h, v3(turn.x, turn.y, turn.z))));
+    return f_lt(f_abs(after), f_splat(ccd_limit(c, j)->range_cos));
+}
+
 /* turns the tip (from the joint: b) about the hinge's axis toward a goal (from the joint: a) */
 static inline lq4 ccd_hinge_aim(lv3 h, lv3 b, lv3 a) {
     const lv3 across_b = v3_reject(b, h), across_a = v3_reject(a, h);
@@ -170,6 +186,17 @@ static inline void ccd_distance_joint(ccd_lanes *c, uint32_t j, lv3 *tip, lm lan
         }
         const lf s1 = f_copysign(f_sqrt(f_max(f_mul(f_sub(one, c1), f_add(one, c1)), zero)), side);
         turn = q4_turn(h, f_add(f_mul(c0, c1), f_mul(s0, s1)), f_sub(f_mul(s1, c0), f_mul(c1, s0)), one);
+        const lm may_jump = m_and(lanes, c->distant);
+        if (!ccd_limit(c, j)->twist_free && m_any(may_jump)) {
+            lf cosine, sine;
+            ccd_hinge_angle(c, j, &cosine, &sine);
+            const lm leaves = m_and(may_jump, ccd_leaves_range(c, j, h, turn, cosine, sine));
+            if (m_any(leaves)) { /* the triangle's other side, where the hinge can go there */
+                const lf other_cosine = f_sub(f_mul(c0, c1), f_mul(s0, s1)), other_sine = f_sub(f_mul(f_neg(s1), c0), f_mul(c1, s0));
+                const lq4 other = q4_turn(h, other_cosine, other_sine, one);
+                turn = q4_select(m_andnot(leaves, ccd_leaves_range(c, j, h, other, cosine, sine)), other, turn);
+            }
+        }
         turn = q4_select(f_lt(least, m), turn, q4_identity());
     } else {
         const lf m = f_sqrt(f_mul(aa, bb)), sx = f_sqrt(v3_dot(x, x));
@@ -200,7 +227,11 @@ static inline void ccd_distance_joint(ccd_lanes *c, uint32_t j, lv3 *tip, lm lan
     *tip = v3_add(at, q4_rotate(turn, b));
 }
 
+/* A chain so far from its goal may jump; a nearer one, such as last frame's, must not. */
+static inline lm ccd_is_distant(const ccd_lanes *c) { return f_lt(f_mul(c->length, f_splat(0.1f)), c->residual); }
+
 static inline void ccd_distance_begin(ccd_lanes *c, lm lanes) {
+    c->distant = ccd_is_distant(c);
     c->wanted_squared = f_mul(c->goal_distance, c->goal_distance);
     c->straight = m_and(lanes, f_le(f_mul(c->length, f_splat(0.999999f)), c->goal_distance));
     c->hint_known = 0;
@@ -236,11 +267,8 @@ static inline lf ccd_hinge_end(const ccd_lanes *c, uint32_t j) {
     const phx_limit_setup *limit = ccd_limit(c, j);
     if (limit->twist_free) return f_splat(0.0f);
     const lf one = f_splat(1.0f);
-    const lq4 local = q4_mul(q4_conjugate(ccd_parent(c, j)), c->frame[j]);
-    const lq4 d = q4_mul(q4_conjugate(q4_splat(limit->rest)), local);
-    const lf p = v3_dot(v3(d.x, d.y, d.z), v3_splat3(limit->axis));
-    const lf middle_cos = f_splat(limit->middle_cos), middle_sin = f_splat(limit->middle_sin);
-    const lf cosine = f_add(f_mul(d.w, middle_cos), f_mul(p, middle_sin)), sine = f_sub(f_mul(p, middle_cos), f_mul(d.w, middle_sin));
+    lf cosine, sine;
+    ccd_hinge_angle(c, j, &cosine, &sine);
     return f_keep(f_lt(f_abs(cosine), f_splat(limit->range_cos + 1e-5f)), f_copysign(one, f_mul(sine, f_copysign(one, cosine))));
 }
 
@@ -468,15 +496,113 @@ static lm ccd_follow_pole(ccd_lanes *c, lm lanes, const int limited) {
     return lanes;
 }
 
-static inline void ccd_sweeps_begin(ccd_lanes *c) {
+/* A joint before a hinge also turns about its own bone, u (unit), which ends at `end`, so that the hinge bends the next bone toward
+ * where it should go: by its range where that goes one way, else by the bend it has. */
+static inline lq4 ccd_face_hinge(const ccd_lanes *c, uint32_t j, lq4 old, lq4 frame, lv3 bone, lv3 u, lv3 end, lv3 wanted, lm lanes, lm *changed) {
+    const phx_ccd_setup *setup = c->setup;
+    const lv3 next = c->bone[j + 1], e = v3_reject(v3_sub(wanted, end), u);
+    const float side = setup->hinge_side[setup->from + j + 1];
+    lv3 bend;
+    if (side == 0.0f) bend = q4_rotate(q4_mul(q4_conjugate(old), c->frame[j + 1]), next);
+    else bend = v3_scale(v3_cross(v3_splat3(setup->hinge_axis[setup->from + j + 1]), bone), f_splat(side));
+    const lv3 b = v3_reject(q4_rotate(frame, bend), u);
+    const lf bb = v3_dot(b, b), ee = v3_dot(e, e);
+    lanes = m_and(lanes, m_and(f_lt(f_mul(v3_dot(next, next), f_splat(2.5e-3f)), ee), f_lt(f_splat(1e-8f), bb)));
+    if (!m_any(lanes)) return frame;
+    const lq4 parent = ccd_parent(c, j);
+    const lq4 faced = q4_mul(q4_turn(u, v3_dot(b, e), v3_dot(u, v3_cross(b, e)), f_sqrt(f_mul(bb, ee))), frame);
+    lm clamped;
+    const lq4 local = limit_local(ccd_limit(c, j), q4_mul(q4_conjugate(parent), faced), &clamped);
+    *changed = m_or(*changed, m_and(lanes, clamped));
+    return q4_select(lanes, q4_normalize(q4_mul(parent, local)), frame);
+}
+
+/* One round of FABRIK: back from the aim to the first bone's end without limits, for there no joint's parent is known yet; forth from the
+ * root, each joint turning its bone toward the next one's place as far as its limit allows. The row of turns keeps the places, and in w the
+ * lengths of the bones. */
+static inline void ccd_fabrik_round(ccd_lanes *c, lv3 aim, lm lanes) {
+    const lf one = f_splat(1.0f), tiny = f_splat(1e-8f);
+    lv3 place = aim;
+    for (uint32_t i = c->bones - 1; i > 0; --i) {
+        const lv3 d = v3_sub(c->at[i], place);
+        const lf length = v3_length(c->bone[i]);
+        place = v3_add(place, v3_scale(d, f_div(length, f_max(v3_length(d), tiny))));
+        c->turn[i] = (lq4){place.x, place.y, place.z, length};
+    }
+    c->turn[0].w = v3_length(c->bone[0]);
+    lq4 old_parent = c->parent;
+    lv3 at = v3_zero();
+    for (uint32_t j = 0; j < c->bones; ++j) {
+        const phx_limit_setup *limit = ccd_limit(c, j);
+        const int last = j + 1 == c->bones;
+        const lq4 parent = ccd_parent(c, j), old = c->frame[j];
+        const lv3 to = v3_sub(last ? aim : v3(c->turn[j + 1].x, c->turn[j + 1].y, c->turn[j + 1].z), at);
+        const lf to_length = v3_length(to), bone_length = c->turn[j].w;
+        const lm usable = m_and(lanes, m_and(f_lt(tiny, to_length), f_lt(tiny, bone_length)));
+        const lv3 bone = v3_scale(c->bone[j], f_div(one, f_max(bone_length, tiny)));
+        const lq4 before = q4_mul(q4_conjugate(old_parent), old);
+        lm changed;
+        lq4 local = limit_toward(limit, before, bone, q4_rotate(q4_conjugate(parent), v3_scale(to, f_div(one, f_max(to_length, tiny)))), &changed);
+        changed = m_and(changed, usable);
+        local = q4_select(usable, local, before);
+        lq4 frame = q4_normalize(q4_mul(parent, local));
+        if (!last && ccd_is_hinge(c, j + 1, 1) && !ccd_is_hinge(c, j, 1)) {
+            const lv3 u = q4_rotate(frame, bone);
+            const lv3 wanted = j + 2 == c->bones ? aim : v3(c->turn[j + 2].x, c->turn[j + 2].y, c->turn[j + 2].z);
+            frame = ccd_face_hinge(c, j, old, frame, bone, u, v3_add(at, v3_scale(u, bone_length)), wanted, usable, &changed);
+        }
+        c->hit = m_or(c->hit, changed);
+        frame = c->frame[j] = q4_select(lanes, frame, old);
+        c->blocked[j] = v3_select(lanes, v3_zero(), c->blocked[j]);
+        at = v3_add(at, q4_rotate(frame, c->bone[j]));
+        c->at[j + 1] = v3_select(lanes, at, c->at[j + 1]);
+        old_parent = old;
+    }
+}
+
+/* What the chains of a vector did in one step, for those who ask how busy the lanes are. */
+static inline void ccd_count(const ccd_lanes *c, lm lanes) {
+    if (c->setup->stats) c->setup->stats->busy += m_count(m_and(lanes, c->counted)), c->setup->stats->total += LANES;
+}
+
+/* FABRIK's rounds before the sweeps, aimed beyond the goal as in fabrik.inl; they end early where one leaves more than half of the error. */
+static inline void ccd_fabrik_rounds(ccd_lanes *c) {
+    const lf zero = f_splat(0.0f), most = f_splat(8.0f);
+    lm in = m_and(m_and(c->active, ccd_is_distant(c)), f_le(c->unreachable, zero));
+    in = m_and(in, f_lt(c->goal_distance, f_mul(c->length, f_splat(0.999999f))));
+    lv3 error = v3_sub(c->at[c->bones], c->goal);
+    lf alpha = zero, squared = v3_dot(error, error);
+    for (uint32_t k = 0; k < c->setup->rounds && m_any(in); ++k) {
+        ccd_count(c, in);
+        ccd_fabrik_round(c, v3_sub(c->goal, v3_scale(error, alpha)), in);
+        const lv3 now = v3_sub(c->at[c->bones], c->goal);
+        const lf kept = v3_dot(now, error), lost = f_sub(squared, kept), before = c->residual;
+        const lf least = f_mul(squared, f_splat(1e-3f));
+        const lf share = f_div(f_add(kept, f_mul(alpha, squared)), f_some(f_max(lost, least)));
+        alpha = f_select(f_le(lost, least), most, f_min(f_max(share, zero), most));
+        error = now, squared = v3_dot(now, now);
+        c->residual = f_select(in, f_sqrt(squared), c->residual);
+        c->used = i_select(in, i_add(c->used, i_splat(1)), c->used);
+        const lm improved = m_and(in, f_lt(c->residual, c->best_residual));
+        c->best_residual = f_select(improved, c->residual, c->best_residual);
+        if (m_any(improved))
+            for (uint32_t j = 0; j < c->bones; ++j) c->best[j] = q4_select(improved, c->frame[j], c->best[j]);
+        const lm arrived = m_and(in, f_le(c->residual, f_add(c->unreachable, c->tolerance)));
+        c->active = m_andnot(m_andnot(c->active, arrived), m_andnot(in, i_gt(c->budget, c->used)));
+        in = m_andnot(m_and(in, c->active), f_lt(f_mul(before, f_splat(0.5f)), c->residual));
+    }
+}
+
+static inline void ccd_sweeps_begin(ccd_lanes *c, const int limited) {
     const lf far = f_splat(3.402823466e+38f);
     c->residual = c->best_residual = v3_length(v3_sub(c->goal, c->at[c->bones]));
     c->before = c->before_that = far;
-    c->phase = i_select(f_lt(c->residual, f_mul(c->length, f_splat(0.025f))), i_splat(1), i_splat(0));
     c->since = c->restarts = c->used = i_splat(0);
     c->active = m_and(m_and(c->ok, f_lt(c->tolerance, c->residual)), i_gt(c->budget, c->used));
     if (!c->fresh && m_any(c->active))
         for (uint32_t j = 0; j < c->bones; ++j) c->best[j] = c->frame[j];
+    if (limited && c->setup->rounds) ccd_fabrik_rounds(c);
+    c->phase = i_select(f_lt(c->residual, f_mul(c->length, f_splat(0.025f))), i_splat(1), i_splat(0));
 }
 
 /* After a sweep: who has arrived, cannot get nearer, has used its budget, or starts again. */
@@ -525,11 +651,12 @@ static inline void ccd_sweeps(ccd_lanes *set, uint32_t count, const int limited)
     lm first[CCD_IN_FLIGHT];
     int together = !plain;
     for (uint32_t v = 0; v < count; ++v) {
-        ccd_sweeps_begin(set + v);
+        ccd_sweeps_begin(set + v, limited);
         first[v] = m_and(set[v].active, i_eq(set[v].phase, i_splat(0)));
         together = together && m_any(first[v]) && !m_any(m_andnot(set[v].active, first[v]));
     }
     if (together) {
+        for (uint32_t v = 0; v < count; ++v) ccd_count(set + v, set[v].active);
         ccd_distance_step(set, count, first, 0, limited);
         ccd_apply_turns(set, count, limited);
         for (uint32_t v = 0; v < count; ++v) ccd_sweep_end(set + v, limited);
@@ -537,6 +664,7 @@ static inline void ccd_sweeps(ccd_lanes *set, uint32_t count, const int limited)
     for (uint32_t v = 0; v < count; ++v) {
         ccd_lanes *c = set + v;
         while (m_any(c->active)) {
+            ccd_count(c, c->active);
             if (plain) {
                 ccd_plain_step(c, c->active, limited);
             } else {
@@ -640,17 +768,24 @@ static inline void ccd_prepare(ccd_lanes *c, const phx_ccd_setup *setup, const p
         total = f_add(total, length);
         longest = f_max(length, longest);
     }
+    for (uint32_t j = 0; j < from; ++j) { /* joints that do not turn are looked at all the same */
+        const lf most = f_splat(1e9f), distance = v3_length(v3_sub(v3_load(position + j + 1, lane), v3_load(position + j, lane)));
+        ok = m_and(ok, f_lt(distance, most));
+        if (!blocks->length) continue;
+        const lf wanted = f_load(blocks->length[block * (joints - 1) + j].v + lane);
+        ok = m_and(ok, m_and(f_le(zero, wanted), f_lt(wanted, most)));
+    }
     const lv3 delta = v3_sub(target, root);
     const lf target_distance = v3_length(delta);
     ok = m_and(ok, m_and(m_and(f_lt(f_splat(1e-9f), total), f_lt(total, f_splat(1e9f))), f_lt(target_distance, f_splat(1e9f))));
     if (start)
-        for (uint32_t j = from; j < joints; ++j) {
+        for (uint32_t j = 0; j < joints; ++j) {
             const lv3 at = v3_load(start + j, lane);
             ok = m_and(ok, f_lt(v3_dot(at, at), f_splat(1e30f)));
         }
     if (rotation) {
-        for (uint32_t j = from ? from - 1 : 0; j < joints; ++j) ok = m_and(ok, ccd_is_rotation(q4_load(rotation + j, lane)));
-        if (from == 0) ok = m_and(ok, ccd_is_rotation(parent));
+        for (uint32_t j = 0; j < joints; ++j) ok = m_and(ok, ccd_is_rotation(q4_load(rotation + j, lane)));
+        ok = m_and(ok, ccd_is_rotation(parent));
     }
     c->given_total = total;
     if (!m_all(ok)) total = f_select(ok, total, one);
@@ -750,7 +885,9 @@ static inline void ccd_finish(ccd_lanes *c, const phx_chain_blocks *blocks, size
     }
 
     /* corrections, the tip's own among them */
-    const lm partial = f_lt(c->weight, one), any_weight = f_lt(zero, c->weight);
+    const lm idle = i_eq(c->budget, none); /* as animated */
+    const lf weight = f_select(idle, zero, c->weight);
+    const lm partial = f_lt(weight, one), any_weight = f_lt(zero, weight);
     lm moved = m_or(m_not(i_eq(c->used, none)), c->turned);
     if (limited) moved = m_or(moved, c->hit);
     if (setup->chain.stretch) moved = m_or(moved, f_lt(one, stretch));
@@ -788,7 +925,7 @@ static inline void ccd_finish(ccd_lanes *c, const phx_chain_blocks *blocks, size
     /* weight, in rotation space */
     lf grown = stretch;
     if (m_any(partial)) {
-        const lf share = f_max(c->weight, zero);
+        const lf share = f_max(weight, zero);
         grown = f_select(partial, f_add(one, f_mul(f_sub(stretch, one), share)), stretch);
         const lf ratio = f_div(f_add(one, f_mul(f_sub(stretch, one), share)), stretch);
         for (uint32_t j = 0; j < bones; ++j) {
@@ -820,7 +957,7 @@ static inline void ccd_finish(ccd_lanes *c, const phx_chain_blocks *blocks, size
     const lf epsilon = f_mul(c->full, f_splat(0x1p-22f));
     const lm far = f_lt(f_sub(c->full, epsilon), c->distance);
     const lm close = f_lt(c->distance, f_sub(f_sub(f_mul(f_add(c->longest, c->longest), c->unit), c->full), epsilon));
-    li blame = i_select(partial, none, i_splat(PHX_FLAG_STALLED));
+    li blame = i_select(m_andnot(partial, idle), none, i_splat(PHX_FLAG_STALLED));
     blame = i_select(far, i_splat(PHX_FLAG_OUT_OF_REACH), i_select(close, i_splat(PHX_FLAG_TOO_CLOSE), blame));
     flags = i_or(flags, i_select(reached, i_splat(PHX_FLAG_REACHED), blame));
     lf metres = f_mul(residual, c->metre);
@@ -844,8 +981,10 @@ static inline void ccd_run(const phx_ccd_setup *setup, const phx_chain_blocks *b
     for (size_t k = 0; k < chains; k += in_flight * LANES) {
         ccd_lanes set[CCD_IN_FLIGHT];
         uint32_t count = 0;
-        for (size_t i = k; count < in_flight && i < chains; ++count, i += LANES)
+        for (size_t i = k; count < in_flight && i < chains; ++count, i += LANES) {
             ccd_prepare(set + count, setup, blocks, i / PHX_BLOCK_LANES, (uint32_t)(i % PHX_BLOCK_LANES), rows + count * stride, limited);
+            set[count].counted = m_from_bits(chains - i >= LANES ? 0xFFFFu : (1u << (chains - i)) - 1u);
+        }
         if (count == CCD_IN_FLIGHT) ccd_sweeps(set, CCD_IN_FLIGHT, limited);
         else for (uint32_t v = 0; v < count; ++v) ccd_sweeps(set + v, 1, limited);
         for (uint32_t v = 0; v < count; ++v) {

@@ -3,10 +3,6 @@
 #include "limit.h"
 #include "reference.h"
 
-static int is_rotation(phx_quat a) {
-    const float squared = dot4(a, a);
-    return 0.25f < squared && squared < 4.0f;
-}
 static phx_vec3 unit(phx_vec3 a) { return scale3(a, 1.0f / length3(a)); }
 
 /* `a` less its part along the unit vector n, or a fixed direction where too little remains; unit */

@@ -30,15 +30,6 @@ typedef struct ccd_chain {
 
 static const phx_vec3 zero = {0.0f, 0.0f, 0.0f};
 
-/* hint less its part along the axis; false where too little remains */
-static int take_hint(phx_vec3 hint, phx_vec3 axis, float tolerance_squared, phx_vec3 *chosen) {
-    const phx_vec3 rest = reject3(hint, axis);
-    if (!(dot3(hint, hint) * tolerance_squared < dot3(rest, rest))) return 0;
-    *chosen = rest;
-    return 1;
-}
-static phx_vec3 unit_bend(phx_vec3 bend, phx_vec3 axis) { return reject3(scale3(bend, 1.0f / length3(bend)), axis); }
-
 /* near-unit to unit without a root: one step of Newton's, exact to the second order */
 static phx_quat settle4(phx_quat a) { return scale4(a, 1.5f - 0.5f * dot4(a, a)); }
 
@@ -111,6 +102,23 @@ static int is_hinge(const ccd_chain *c, uint32_t j) {
     return c->limited && c->setup->chain.limits[c->setup->from + j].type == PHX_LIMIT_HINGE;
 }
 
+/* cosine and sine of half the angle of a hinge, seen from the middle of its range */
+static void hinge_angle(const ccd_chain *c, uint32_t j, float *cosine, float *sine) {
+    const phx_limit_setup *limit = &c->setup->chain.limits[c->setup->from + j];
+    const phx_quat local = mul4(conjugate4(parent_frame(c, j)), c->frame[j]);
+    const phx_quat d = mul4(conjugate4(limit->rest), local);
+    const float p = dot3(vec3(d.x, d.y, d.z), limit->axis);
+    *cosine = d.w * limit->middle_cos + p * limit->middle_sin, *sine = p * limit->middle_cos - d.w * limit->middle_sin;
+}
+
+/* would the turn about the hinge's axis h leave its range? */
+static int leaves_range(const ccd_chain *c, uint32_t j, phx_vec3 h, phx_quat turn) {
+    const phx_limit_setup *limit = &c->setup->chain.limits[c->setup->from + j];
+    float cosine, sine;
+    hinge_angle(c, j, &cosine, &sine);
+    return !limit->twist_free && fabsf(cosine * turn.w - sine * dot3(h, vec3(turn.x, turn.y, turn.z))) < limit->range_cos;
+}
+
 /* turns the tip (from the joint: b) about the hinge's axis toward a goal (from the joint: a) */
 static phx_quat hinge_aim(phx_vec3 h, phx_vec3 b, phx_vec3 a) {
     const phx_vec3 across_b = reject3(b, h), across_a = reject3(a, h);
@@ -119,12 +127,16 @@ static phx_quat hinge_aim(phx_vec3 h, phx_vec3 b, phx_vec3 a) {
     return turn4(h, dot3(across_b, across_a), dot3(h, cross3(across_b, across_a)), scale);
 }
 
+/* A chain so far from its goal may jump; a nearer one, such as last frame's, must not. */
+static int is_distant(const ccd_chain *c, float residual) { return c->length * 0.1f < residual; }
+
 /* Distance step: from the tip to the root, in sweep order. */
 static void distance_step(ccd_chain *c) {
     const phx_ccd_setup *setup = c->setup;
     const float wanted_squared = c->goal_distance * c->goal_distance;
     const int straight = c->length * 0.999999f <= c->goal_distance;
     phx_vec3 tip = c->at[c->bones];
+    const int distant = is_distant(c, length3(sub3(c->goal, tip)));
     c->hint_known = 0;
     for (uint32_t j = c->bones - 1; j > 0; --j) {
         const phx_vec3 at = c->at[j], b = sub3(tip, at);
@@ -148,7 +160,13 @@ static void distance_step(ccd_chain *c) {
                 side = c0 < 0.0f ? -side : side;
             }
             const float s1 = copysignf(sqrtf(max1((1.0f - c1) * (1.0f + c1), 0.0f)), side);
-            if (1e-8f < m) turn = turn4(h, c0 * c1 + s0 * s1, s1 * c0 - c1 * s0, 1.0f);
+            if (1e-8f < m) {
+                turn = turn4(h, c0 * c1 + s0 * s1, s1 * c0 - c1 * s0, 1.0f);
+                if (distant && leaves_range(c, j, h, turn)) { /* the triangle's other side, where the hinge can go there */
+                    const phx_quat other = turn4(h, c0 * c1 - s0 * s1, -s1 * c0 - c1 * s0, 1.0f);
+                    if (!leaves_range(c, j, h, other)) turn = other;
+                }
+            }
         } else {
             const float m = sqrtf(aa * bb), sx = sqrtf(dot3(x, x));
             const float inverse = 1.0f / max1(m, 1e-8f);
@@ -187,10 +205,8 @@ static void distance_step(ccd_chain *c) {
 static float hinge_end(const ccd_chain *c, uint32_t j) {
     const phx_limit_setup *limit = &c->setup->chain.limits[c->setup->from + j];
     if (limit->twist_free) return 0.0f;
-    const phx_quat local = mul4(conjugate4(parent_frame(c, j)), c->frame[j]);
-    const phx_quat d = mul4(conjugate4(limit->rest), local);
-    const float p = dot3(vec3(d.x, d.y, d.z), limit->axis);
-    const float cosine = d.w * limit->middle_cos + p * limit->middle_sin, sine = p * limit->middle_cos - d.w * limit->middle_sin;
+    float cosine, sine;
+    hinge_angle(c, j, &cosine, &sine);
     return fabsf(cosine) < limit->range_cos + 1e-5f ? copysignf(1.0f, sine * copysignf(1.0f, cosine)) : 0.0f;
 }
 
@@ -390,13 +406,94 @@ static int follow_pole(ccd_chain *c) {
     return 1;
 }
 
+/* A joint before a hinge also turns about its own bone, u (unit), which ends at `end`, so that the hinge bends the next bone toward
+ * where it should go: by its range where that goes one way, else by the bend it has. */
+static phx_quat face_hinge(const ccd_chain *c, uint32_t j, phx_quat old, phx_quat frame, phx_vec3 bone, phx_vec3 u, phx_vec3 end, phx_vec3 wanted,
+                           int *changed) {
+    const phx_ccd_setup *setup = c->setup;
+    const phx_vec3 next = c->bone[j + 1], e = reject3(sub3(wanted, end), u);
+    const float side = setup->hinge_side[setup->from + j + 1];
+    phx_vec3 bend = scale3(cross3(setup->hinge_axis[setup->from + j + 1], bone), side);
+    if (side == 0.0f) bend = rotate3(mul4(conjugate4(old), c->frame[j + 1]), next);
+    const phx_vec3 b = reject3(rotate3(frame, bend), u);
+    const float bb = dot3(b, b), ee = dot3(e, e);
+    if (!(dot3(next, next) * 2.5e-3f < ee && 1e-8f < bb)) return frame;
+    const phx_quat parent = parent_frame(c, j), faced = mul4(turn4(u, dot3(b, e), dot3(u, cross3(b, e)), sqrtf(bb * ee)), frame);
+    int clamped;
+    const phx_quat local = phx_reference_limit_local(&setup->chain.limits[setup->from + j], mul4(conjugate4(parent), faced), &clamped);
+    *changed |= clamped;
+    return normalize4(mul4(parent, local));
+}
+
+/* One round of FABRIK: back from the aim to the first bone's end without limits, for there no joint's parent is known yet; forth from the
+ * root, each joint turning its bone toward the next one's place as far as its limit allows. */
+static void fabrik_round(ccd_chain *c, phx_vec3 aim) {
+    phx_vec3 place[PHX_CHAIN_MAX_JOINTS];
+    place[c->bones] = aim;
+    for (uint32_t i = c->bones - 1; i > 0; --i) {
+        const phx_vec3 d = sub3(c->at[i], place[i + 1]);
+        place[i] = add3(place[i + 1], scale3(d, length3(c->bone[i]) / max1(length3(d), 1e-8f)));
+    }
+    phx_quat old_parent = c->parent;
+    phx_vec3 at = zero;
+    for (uint32_t j = 0; j < c->bones; ++j) {
+        const phx_limit_setup *limit = &c->setup->chain.limits[c->setup->from + j];
+        const phx_quat parent = parent_frame(c, j), old = c->frame[j];
+        const phx_vec3 to = sub3(place[j + 1], at);
+        const float to_length = length3(to), bone_length = length3(c->bone[j]);
+        phx_quat local = mul4(conjugate4(old_parent), old), frame;
+        int changed = 0;
+        if (1e-8f < to_length && 1e-8f < bone_length) {
+            const phx_vec3 bone = scale3(c->bone[j], 1.0f / bone_length);
+            local = phx_reference_limit_toward(limit, local, bone, rotate3(conjugate4(parent), scale3(to, 1.0f / to_length)), &changed);
+            frame = normalize4(mul4(parent, local));
+            if (j + 1 < c->bones && is_hinge(c, j + 1) && !is_hinge(c, j)) {
+                const phx_vec3 u = rotate3(frame, bone);
+                frame = face_hinge(c, j, old, frame, bone, u, add3(at, scale3(u, bone_length)), place[j + 2], &changed);
+            }
+        } else frame = normalize4(mul4(parent, local));
+        c->hit |= changed;
+        c->frame[j] = frame, c->blocked[j] = zero;
+        at = add3(at, rotate3(frame, c->bone[j]));
+        c->at[j + 1] = at;
+        old_parent = old;
+    }
+}
+
+/* FABRIK's rounds before the sweeps, aimed beyond the goal as in fabrik.c; they end early where one leaves more than half of the error. */
+static uint32_t fabrik_rounds(ccd_chain *c, uint32_t budget, float unreachable, float *residual, float *best, int *arrived) {
+    phx_vec3 error = sub3(c->at[c->bones], c->goal);
+    float alpha = 0.0f, squared = dot3(error, error);
+    uint32_t used = 0;
+    while (used < c->setup->rounds && used < budget) {
+        fabrik_round(c, sub3(c->goal, scale3(error, alpha)));
+        const phx_vec3 now = sub3(c->at[c->bones], c->goal);
+        const float kept = dot3(now, error), lost = squared - kept, before = *residual;
+        alpha = lost <= squared * 1e-3f ? 8.0f : min1(max1((kept + alpha * squared) / lost, 0.0f), 8.0f);
+        error = now, squared = dot3(now, now);
+        *residual = sqrtf(squared);
+        used = used + 1;
+        if (*residual < *best) {
+            *best = *residual;
+            memcpy(c->best, c->frame, c->bones * sizeof *c->best);
+        }
+        *arrived = *residual <= unreachable + c->tolerance;
+        if (*arrived || before * 0.5f < *residual) break;
+    }
+    return used;
+}
+
 static uint32_t sweeps(ccd_chain *c, uint32_t budget, int fresh, int may_restart, float unreachable) {
     const int plain = c->setup->mode == PHX_CCD_PLAIN;
     float residual = length3(sub3(c->goal, c->at[c->bones])), best = residual;
     float before = FLT_MAX, before_that = FLT_MAX; /* residuals of the last two sweeps */
-    uint32_t phase = residual < c->length * 0.025f, since = 0, restarts = 0, used = 0;
+    uint32_t since = 0, restarts = 0, used = 0;
+    int arrived = 0;
     memcpy(c->best, c->frame, c->bones * sizeof *c->best);
-    while (c->tolerance < residual && used < budget) {
+    if (c->setup->rounds && is_distant(c, residual) && unreachable <= 0.0f && c->goal_distance < c->length * 0.999999f)
+        used = fabrik_rounds(c, budget, unreachable, &residual, &best, &arrived);
+    uint32_t phase = residual < c->length * 0.025f;
+    while (!arrived && c->tolerance < residual && used < budget) {
         if (plain) plain_step(c);
         else if (phase == 0) distance_step(c);
         else share_step(c);
@@ -425,10 +522,6 @@ static uint32_t sweeps(ccd_chain *c, uint32_t budget, int fresh, int may_restart
     return used;
 }
 
-static int is_rotation(phx_quat a) {
-    const float squared = dot4(a, a);
-    return 0.25f < squared && squared < 4.0f;
-}
 /* to 21 significant bits, so that lengths measured from rounded joints come out the same frame after frame */
 static float settled_length(float a) {
     uint32_t bits;
@@ -514,14 +607,18 @@ static void solve_chain(const void *call, phx_reference_chain *chain) {
         total = total + bone_length;
         longest = max1(bone_length, longest);
     }
+    for (uint32_t j = 0; j < from; ++j) { /* joints that do not turn are looked at all the same */
+        sound &= length3(sub3(chain->position[j + 1], chain->position[j])) < 1e9f;
+        if (chain->has_length) sound &= 0.0f <= chain->length[j] && chain->length[j] < 1e9f;
+    }
     const phx_vec3 delta = sub3(chain->target, root);
     const float target_distance = length3(delta);
     sound &= 1e-9f < total && total < 1e9f && target_distance < 1e9f;
     if (chain->has_start)
-        for (uint32_t j = from; j < joints; ++j) sound &= dot3(chain->start[j], chain->start[j]) < 1e30f;
+        for (uint32_t j = 0; j < joints; ++j) sound &= dot3(chain->start[j], chain->start[j]) < 1e30f;
     if (chain->has_rotation) {
-        for (uint32_t j = from ? from - 1 : 0; j < joints; ++j) sound &= is_rotation(chain->rotation[j]);
-        if (from == 0) sound &= is_rotation(chain->parent_rotation);
+        for (uint32_t j = 0; j < joints; ++j) sound &= is_rotation(chain->rotation[j]);
+        sound &= is_rotation(chain->parent_rotation);
     }
     if (!sound) {
         leave_as_animated(chain, PHX_FLAG_BAD_INPUT | (total <= 1e-9f ? PHX_FLAG_ZERO_LENGTH : 0u));
@@ -577,6 +674,7 @@ static void solve_chain(const void *call, phx_reference_chain *chain) {
     const int fresh = !c.limited && !chain->has_start && (setup->root_free || !chain->has_pole);
     const int may_restart = c.limited && !chain->has_start && setup->mode == PHX_CCD_SHARE;
     const uint32_t used = sweeps(&c, budget, fresh, may_restart, unreachable);
+    if (setup->stats) setup->stats->busy += used, setup->stats->total += used;
     if (setup->root_free) turned = follow_pole(&c);
     if (c.hit) flags |= PHX_FLAG_LIMIT;
 
@@ -594,7 +692,8 @@ static void solve_chain(const void *call, phx_reference_chain *chain) {
 
     /* corrections, the tip's own among them */
     const uint32_t tip = joints - 1;
-    const int moved = 0.0f < chain->weight && (used > 0 || turned || c.hit || chain->has_start || chain->has_length || 1.0f < stretch);
+    const float weight = budget == 0 ? 0.0f : max1(chain->weight, 0.0f); /* 0: as animated */
+    const int moved = 0.0f < weight && (used > 0 || turned || c.hit || chain->has_start || chain->has_length || 1.0f < stretch);
     const phx_quat above = c.frame[bones - 1];
     for (uint32_t j = 0; j < bones; ++j) {
         if (c.limited) { /* one turn from the animated bone: twice turned ones would shrink over many frames */
@@ -620,8 +719,8 @@ static void solve_chain(const void *call, phx_reference_chain *chain) {
     for (uint32_t j = 0; j < from; ++j) chain->correction[j] = quat_identity();
 
     /* weight, in rotation space */
-    if (chain->weight < 1.0f) {
-        const float weight = max1(chain->weight, 0.0f), grown = (1.0f + (stretch - 1.0f) * weight) / stretch;
+    if (weight < 1.0f) {
+        const float grown = (1.0f + (stretch - 1.0f) * weight) / stretch;
         for (uint32_t j = from; j < joints; ++j) chain->correction[j] = fraction4(chain->correction[j], weight);
         for (uint32_t j = 0; j < bones; ++j) {
             c.frame[j] = chain->correction[from + j];
@@ -646,7 +745,7 @@ static void solve_chain(const void *call, phx_reference_chain *chain) {
         const int far = full - epsilon < distance, close = distance < (longest + longest) * unit - full - epsilon;
         if (far) flags |= PHX_FLAG_OUT_OF_REACH;
         else if (close) flags |= PHX_FLAG_TOO_CLOSE;
-        else if (!(chain->weight < 1.0f)) flags |= PHX_FLAG_STALLED;
+        else if (budget == 0 || !(weight < 1.0f)) flags |= PHX_FLAG_STALLED;
     }
     chain->stretch = stretch, chain->residual = residual * metre, chain->iterations = used, chain->flags = flags;
 }

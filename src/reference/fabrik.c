@@ -29,16 +29,6 @@ static phx_vec3 sum_of_bends(const limb *limb, phx_vec3 axis) {
     return sum;
 }
 
-/* `hint` less its part along the axis, where enough remains */
-static int take_hint(phx_vec3 hint, phx_vec3 axis, float tolerance_squared, phx_vec3 *chosen) {
-    const phx_vec3 rest = reject3(hint, axis);
-    if (!(dot3(hint, hint) * tolerance_squared < dot3(rest, rest))) return 0;
-    *chosen = rest;
-    return 1;
-}
-
-static phx_vec3 unit_bend(phx_vec3 bend, phx_vec3 axis) { return reject3(scale3(bend, 1.0f / length3(bend)), axis); }
-
 /* The first usable of pole, previous bend, own bend (given as a sum of deviations from the axis), rest bend, spare direction; unit. */
 static phx_vec3 choose_bend(const phx_chain_setup *setup, const phx_reference_chain *chain, const limb *limb, phx_vec3 own) {
     const float tolerance_squared = setup->direction_tolerance_squared;
@@ -131,11 +121,6 @@ static phx_quat turn_about(phx_vec3 axis, phx_vec3 now, phx_vec3 wanted) {
     const float cosine = dot3(a, b), sine = dot3(cross3(a, b), axis);
     const float scale = sqrtf(cosine * cosine + sine * sine);
     return 1e-6f < scale ? turn4(axis, cosine, sine, scale) : quat_identity();
-}
-
-static int is_rotation(phx_quat a) {
-    const float squared = dot4(a, a);
-    return 0.25f < squared && squared < 4.0f;
 }
 
 /* Reads the chain, decides what can be decided without a round, prepares the rest. */

@@ -40,10 +40,25 @@ static inline phx_vec3 rotate3(phx_quat q, phx_vec3 v) {
     return add3(v, add3(s, s));
 }
 
+/* near enough to unit length to be meant as a rotation; 0 for NaN */
+static inline int is_rotation(phx_quat a) {
+    const float squared = dot4(a, a);
+    return 0.25f < squared && squared < 4.0f;
+}
+
 /* X if |axis.x| <= |axis.y|, else Y: never near the axis */
 static inline phx_vec3 spare_direction(phx_vec3 axis) {
     return fabsf(axis.x) <= fabsf(axis.y) ? vec3(1.0f, 0.0f, 0.0f) : vec3(0.0f, 1.0f, 0.0f);
 }
+
+/* `hint` less its part along the axis; 0 where too little of it remains, and for NaN */
+static inline int take_hint(phx_vec3 hint, phx_vec3 axis, float tolerance_squared, phx_vec3 *chosen) {
+    const phx_vec3 rest = reject3(hint, axis);
+    if (!(dot3(hint, hint) * tolerance_squared < dot3(rest, rest))) return 0;
+    *chosen = rest;
+    return 1;
+}
+static inline phx_vec3 unit_bend(phx_vec3 bend, phx_vec3 axis) { return reject3(scale3(bend, 1.0f / length3(bend)), axis); }
 
 /* |x| <= 8192 */
 static inline void sincos1(float x, float *sine, float *cosine) {

@@ -8,14 +8,6 @@
 /* squared norm of a quaternion that can be normalised without loss; false on NaN */
 static int near_unit(float squared) { return 0.25f < squared && squared < 4.0f; }
 
-/* hint less its part along the axis; false where too little remains */
-static int take_hint(phx_vec3 hint, phx_vec3 axis, float tolerance_squared, phx_vec3 *chosen) {
-    const phx_vec3 rest = reject3(hint, axis);
-    if (!(dot3(hint, hint) * tolerance_squared < dot3(rest, rest))) return 0;
-    *chosen = rest;
-    return 1;
-}
-
 static phx_vec3 fallback_hint(const phx_leg_in *in, phx_vec3 axis, phx_vec3 chord, phx_vec3 pose_normal, int pose_usable,
                               float tolerance_squared) {
     phx_vec3 chosen;
@@ -24,8 +16,6 @@ static phx_vec3 fallback_hint(const phx_leg_in *in, phx_vec3 axis, phx_vec3 chor
     if (take_hint(in->rest_bend, axis, tolerance_squared, &chosen)) return chosen;
     return reject3(spare_direction(axis), axis);
 }
-
-static phx_vec3 unit_bend(phx_vec3 bend, phx_vec3 axis) { return reject3(scale3(bend, 1.0f / length3(bend)), axis); }
 
 static phx_leg_out as_animated(const phx_leg_in *in, float length) {
     phx_leg_out out;

@@ -11,8 +11,8 @@ static const struct {
     uint64_t hash;
 } golden[] = {
     {"two_bone", 0x584f4a444784048eu},
-    {"fabrik", 0xc8fe71f141b43503u},
-    {"ccd", 0x5d85542d10a6d344u},
+    {"fabrik", 0x4ab03eda444938a0u},
+    {"ccd", 0x7ad7286ab2eaf093u},
     {"aim", 0x1d1e67f55fc7b088u},
     {"limit", 0x970687d88e26fbb1u},
     {"pose", 0x1869b31d9d20f79cu},
