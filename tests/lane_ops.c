@@ -21,12 +21,18 @@ typedef struct width {
     const lane_table *table;
 } width;
 
+enum { WIDTHS = 5 };
+
 /* the widths that may run here */
 static uint32_t usable_widths(width *widths) {
     uint32_t count = 0;
     widths[count++] = (width){"four lanes", &lane_table_w4};
+    widths[count++] = (width){"pairs of four lanes", &lane_table_pair_w4};
 #if defined(PHX_HAVE_AVX2)
-    if (phx_backend_find("avx2")) widths[count++] = (width){"avx2", &lane_table_w8};
+    if (phx_backend_find("avx2")) {
+        widths[count++] = (width){"avx2", &lane_table_w8};
+        widths[count++] = (width){"pairs of avx2", &lane_table_pair_w8};
+    }
 #endif
 #if defined(PHX_HAVE_AVX512)
     if (phx_backend_find("avx512")) widths[count++] = (width){"avx512", &lane_table_w16};
@@ -138,7 +144,7 @@ static void compare(const width *w, lane_op op, const uint32_t *a, const uint32_
 
 static void every_operation_is_plain_c_in_every_lane(void **state) {
     (void)state;
-    width widths[3];
+    width widths[WIDTHS];
     random_state r = random_seeded("lane operations", 0x1A5E0);
     for (uint32_t k = 0, n = usable_widths(widths); k < n; ++k) {
         for (int op = 0; op < OP_COUNT; ++op) {
@@ -166,7 +172,7 @@ static void every_operation_is_plain_c_in_every_lane(void **state) {
 
 static void strided_moves_touch_their_elements_only(void **state) {
     (void)state;
-    width widths[3];
+    width widths[WIDTHS];
     random_state r = random_seeded("strided moves", 0x1A5E1);
     static const size_t strides[] = {0, 4, 12, 13, 16, 17, 20, 28, 40, 64, 100, 67 * 40};
     for (uint32_t k = 0, count = usable_widths(widths); k < count; ++k) {
@@ -206,7 +212,7 @@ static phx_quat quat_at(const float *rows, uint32_t lane) { return quat(rows[lan
 
 static void rotations_over_lanes_are_the_scalar_ones(void **state) {
     (void)state;
-    width widths[3];
+    width widths[WIDTHS];
     random_state r = random_seeded("rotations over lanes", 0x1A5E2);
     for (uint32_t k = 0, count = usable_widths(widths); k < count; ++k) {
         const lane_table *table = widths[k].table;

@@ -79,8 +79,14 @@ lane_inline void unpack_result(phx_view view, size_t first, size_t count, lf res
 }
 
 /* Which bytes of the caller's arrays a later group of a job will touch. Views over one array of structures are one stream, whose lines are
- * fetched once; hardware prefetchers lose such a walk, as LANES elements are visited field by field. */
-enum { PREFETCH_STREAMS = 24, PREFETCH_AHEAD = 32 }; /* elements: two blocks of legs */
+ * fetched once; hardware prefetchers lose such a walk, as LANES elements are visited field by field. Half of a group's lines are called before the work on
+ * an earlier group and half after it: all at once fill the queue of loads. Wide lanes are done with that work before a line comes from
+ * memory all the way: they call lines into the second level only. */
+enum { PREFETCH_STREAMS = 24, PREFETCH_AHEAD = 64 /* elements */, PREFETCH_PARTS = 2 };
+lane_inline void prefetch_line(const char *address) {
+    if (LANES >= 16) lane_prefetch_far(address);
+    else lane_prefetch(address);
+}
 
 typedef struct prefetch_plan {
     struct {
@@ -119,16 +125,17 @@ static inline size_t prefetch_until(const prefetch_plan *plan, size_t count) {
     return count > enough && count > PREFETCH_AHEAD + LANES ? count - PREFETCH_AHEAD - LANES : 0;
 }
 
-/* the lines of elements [first, first + LANES) */
-static inline void prefetch_group(const prefetch_plan *plan, size_t first) {
+/* a part of the lines of elements [first, first + LANES) */
+static inline void prefetch_group(const prefetch_plan *plan, size_t first, size_t part) {
+    const size_t begin = part * LANES / PREFETCH_PARTS, end = (part + 1) * LANES / PREFETCH_PARTS;
     for (uint32_t k = 0; k < plan->count; ++k) {
         const size_t stride = plan->streams[k].stride, size = plan->streams[k].size;
         const char *start = plan->streams[k].base + first * stride;
         if (stride < size + 64) { /* no line lies between elements */
-            for (size_t at = 0; at < LANES * stride; at += 64) lane_prefetch(start + at);
+            for (size_t at = begin * stride; at < end * stride; at += 64) prefetch_line(start + at);
         } else {
-            for (size_t lane = 0; lane < LANES; ++lane)
-                for (size_t at = 0; at < size + 63; at += 64) lane_prefetch(start + lane * stride + (at < size ? at : size - 1));
+            for (size_t lane = begin; lane < end; ++lane)
+                for (size_t at = 0; at < size + 63; at += 64) prefetch_line(start + lane * stride + (at < size ? at : size - 1));
         }
     }
 }

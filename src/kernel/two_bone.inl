@@ -73,9 +73,20 @@ lane_cold lq4 led_to_shin(lm pose_usable, lq4 rotation, lv3 shin, lv3 new_shin, 
     return q4_select(pose_usable, rotation, q4_mul(q4_between(q4_rotate(rotation, shin), new_shin, f_splat(1.0f), normal), rotation));
 }
 
-/* `full`: 0 = the pole alone; 1 = everything; FULL_LEG = everything but a turned tip and a partial pole, with a weight in [0, 1] */
+/* A part of a later group's lines on their way into the second cache level; `later` NULL: none. In eight parts over the solve, because all
+ * at once they fill the queue of loads and the solve waits for them: from memory that costs more than half of the time. */
+enum { FETCH_PARTS = 8 };
+lane_inline void fetch_part(const char *later, size_t part) {
+    enum { LINES = sizeof(phx_two_bone_block) / 64 * LANES / PHX_BLOCK_LANES };
+    if (!later) return;
+    for (size_t k = part * LINES / FETCH_PARTS; k < (part + 1) * LINES / FETCH_PARTS; ++k) lane_prefetch_far(later + k * 64);
+}
+
+/* `full`: 0 = the pole alone; 1 = everything; FULL_LEG = everything but a turned tip and a partial pole, with a weight in [0, 1].
+ * Fetches parts 1 to 6 of `later` on the way; see fetch_part. */
 enum { FULL_LEG = 2 };
-lane_inline two_bone_out two_bone_core(const phx_two_bone_setup *setup, const two_bone_in *in, const phx_twist twist, const int full) {
+lane_inline two_bone_out two_bone_core_fetching(const phx_two_bone_setup *setup, const two_bone_in *in, const phx_twist twist,
+                                                const int full, const char *later) {
     const lf zero = f_splat(0.0f), one = f_splat(1.0f);
     const lf least_divisor = f_splat(1e-30f); /* keeps lanes that a mask will replace from dividing by nothing */
     const lf tolerance_squared = f_splat(setup->direction_tolerance_squared);
@@ -101,6 +112,7 @@ lane_inline two_bone_out two_bone_core(const phx_two_bone_setup *setup, const tw
     const lv3 shin = v3_scale(in->shin, f_mul(upper_length, inverse_product));
     const lv3 chord = v3_add(in->thigh, in->shin);
 
+    fetch_part(later, 1);
     /* axis from root to target */
     lv3 axis = v3_scale(in->delta, f_div(one, f_max(target_distance, least_divisor)));
     const lm on_root = f_le(target_distance, epsilon);
@@ -131,6 +143,7 @@ lane_inline two_bone_out two_bone_core(const phx_two_bone_setup *setup, const tw
         flags = i_select(f_lt(one, stretch), i_or(flags, i_splat(PHX_FLAG_STRETCHED)), flags);
     }
 
+    fetch_part(later, 2);
     /* Law of cosines: the elbow's coordinates along axis and bend, in units of each bone. Solved for the shorter bone: an error
      * in `along` is then an angle of that bone only, where the longer bone's sine would lose a bone a thousand times shorter. */
     const lm upper_shorter = f_lt(upper_length, lower_length);
@@ -159,6 +172,7 @@ lane_inline two_bone_out two_bone_core(const phx_two_bone_setup *setup, const tw
         const lm given = m_not(f_eq(pole_squared, zero));
         flags = i_select(m_andnot(given, pole_usable), i_or(flags, i_splat(PHX_FLAG_HINT_UNUSABLE)), flags);
     }
+    fetch_part(later, 3);
     bend = unit_bend(bend, axis);
     if (full) {
         const lm partial = m_and(pole_usable, f_lt(in->pole_weight, one));
@@ -182,10 +196,12 @@ lane_inline two_bone_out two_bone_core(const phx_two_bone_setup *setup, const tw
         }
     }
 
+    fetch_part(later, 4);
     /* new bone directions, and the rotations that take the animated ones there */
     const lv3 new_thigh = v3_add(v3_scale(axis, upper_cos), v3_scale(bend, upper_sin));
     const lv3 new_shin = v3_sub(v3_scale(axis, lower_cos), v3_scale(bend, lower_sin));
     const lv3 normal = v3_cross(axis, bend);
+    fetch_part(later, 5);
     lq4 root_rotation = q4_between(thigh, new_thigh, one, normal), mid_rotation;
     if (twist == PHX_TWIST_PLANE) {
         lv3 old_normal = v3_scale(pose_normal, f_div(one, f_sqrt(f_max(pose_sine_squared, least_divisor))));
@@ -202,6 +218,7 @@ lane_inline two_bone_out two_bone_core(const phx_two_bone_setup *setup, const tw
     } else {
         mid_rotation = q4_between(shin, new_shin, one, normal);
     }
+    fetch_part(later, 6);
     lv3 upper = v3_scale(new_thigh, upper_length), lower = v3_scale(new_shin, lower_length);
 
     /* a bone without length follows the other one */
@@ -269,9 +286,14 @@ lane_inline two_bone_out two_bone_core(const phx_two_bone_setup *setup, const tw
     return out;
 }
 
+lane_inline two_bone_out two_bone_core(const phx_two_bone_setup *setup, const two_bone_in *in, phx_twist twist, int full) {
+    return two_bone_core_fetching(setup, in, twist, full, NULL);
+}
+
 /* LANES legs of a block, the first in column `lane`. */
 lane_inline void two_bone_lanes(const phx_two_bone_setup *setup, phx_two_bone_block *block, phx_two_bone_extra *extra, uint32_t lane,
-                                phx_twist twist, int full) {
+                                phx_twist twist, int full, const char *later) {
+    fetch_part(later, 0);
     const lv3 root = v3_load(&block->root, lane), mid = v3_load(&block->mid, lane), tip = v3_load(&block->tip, lane);
     two_bone_in in;
     in.thigh = v3_sub(mid, root), in.shin = v3_sub(tip, mid), in.delta = v3_sub(v3_load(&block->target, lane), root);
@@ -287,7 +309,8 @@ lane_inline void two_bone_lanes(const phx_two_bone_setup *setup, phx_two_bone_bl
         in.weight = f_splat(1.0f), in.pole_weight = f_splat(1.0f);
         in.tip_from = q4_identity(), in.tip_to = (lq4){zero, zero, zero, zero};
     }
-    const two_bone_out out = two_bone_core(setup, &in, twist, full);
+    const two_bone_out out = two_bone_core_fetching(setup, &in, twist, full, later);
+    fetch_part(later, FETCH_PARTS - 1);
     q4_store(&block->root_rotation, lane, out.root_rotation);
     q4_store(&block->mid_rotation, lane, out.mid_rotation);
     v3_store(&block->bend, lane, out.bend);
@@ -302,24 +325,25 @@ lane_inline void two_bone_lanes(const phx_two_bone_setup *setup, phx_two_bone_bl
     }
 }
 
-/* Starts the way of a later block into the cache, a part with each group of lanes. */
-lane_inline void two_bone_prefetch(const phx_two_bone_block *block, uint32_t lane) {
-    enum { LINES = sizeof(phx_two_bone_block) / 64 * LANES / PHX_BLOCK_LANES };
-    const char *line = (const char *)block + (size_t)lane / LANES * LINES * 64;
-    for (int k = 0; k < LINES; ++k) lane_prefetch(line + k * 64);
-}
-
 lane_inline void two_bone_loop(const phx_two_bone_setup *setup, phx_two_bone_block *blocks, phx_two_bone_extra *extras, size_t count,
                                phx_twist twist, int full) {
-    enum { AHEAD = 2, MANY = 512 };
-    const size_t prefetched = count > MANY ? count - AHEAD : 0;
-    for (size_t k = 0; k < count; ++k) {
+    /* Lines are fetched four blocks ahead where the blocks surely come from beyond the second cache level. */
+    enum { AHEAD = 4, MANY = 512, SPAN = LANES > PHX_BLOCK_LANES ? LANES / PHX_BLOCK_LANES : 1 };
+    const size_t fetched = count > MANY ? count - AHEAD : 0;
+    for (size_t k = 0; k < count; k += SPAN) {
         for (uint32_t lane = 0; lane < PHX_BLOCK_LANES; lane += LANES) {
-            if (k < prefetched) two_bone_prefetch(blocks + k + AHEAD, lane);
-            two_bone_lanes(setup, blocks + k, extras ? extras + k : NULL, lane, twist, full);
+            const char *later = k < fetched ? (const char *)(blocks + k + AHEAD) + sizeof *blocks / PHX_BLOCK_LANES * lane : NULL;
+            two_bone_lanes(setup, blocks + k, extras ? extras + k : NULL, lane, twist, full, later);
         }
     }
 }
+
+/* Over pairs of vectors only the plain loops are compiled: with all options they are large, and slow to compile. */
+#if defined(PHX_PAIR)
+enum { TWO_BONE_FULL = 0 };
+#else
+enum { TWO_BONE_FULL = 1 };
+#endif
 
 /* Four loops, each compiled for what it needs: the plain ones carry no option's cost. Functions of their own, so that a debugger and
  * tests/binary_is_clean find them by name. */
@@ -333,18 +357,29 @@ TWO_BONE_LOOP(two_bone_inherit_full, PHX_TWIST_INHERIT, 1)
 TWO_BONE_LOOP(two_bone_plane_full, PHX_TWIST_PLANE, 1)
 #undef TWO_BONE_LOOP
 
+/* Does the call need what only the full loops do? */
+static int two_bone_blocks_full(const phx_two_bone_setup *setup, const phx_two_bone_extra *extras) {
+    return extras || setup->soft || setup->stretch || setup->limits || setup->turn_limit;
+}
+static int two_bone_job_full(const phx_two_bone_setup *setup, const phx_two_bone_job *job) {
+    return setup->soft || setup->stretch || setup->limits || setup->turn_limit || job->rest_bend.data || job->weight.data ||
+           job->pole_weight.data || job->root_local.data || job->mid_local.data || job->tip_local.data || job->tip_rotation.data ||
+           job->mid_position.data || job->tip_position.data || job->stretch.data;
+}
+
 static void two_bone_blocks(const phx_two_bone_setup *setup, phx_two_bone_block *blocks, phx_two_bone_extra *extras, size_t count) {
-    const int full = extras || setup->soft || setup->stretch || setup->limits || setup->turn_limit;
-    const int plane = setup->twist == PHX_TWIST_PLANE;
+    const int full = TWO_BONE_FULL && two_bone_blocks_full(setup, extras), plane = setup->twist == PHX_TWIST_PLANE;
     if (full && plane) two_bone_plane_full(setup, blocks, extras, count);
     else if (full) two_bone_inherit_full(setup, blocks, extras, count);
     else if (plane) two_bone_plane(setup, blocks, NULL, count);
     else two_bone_inherit(setup, blocks, NULL, count);
 }
 
-/* LANES legs of a job, from the caller's arrays to registers and back. */
+/* LANES legs of a job, from the caller's arrays to registers and back; on the way the lines of those that begin at `later`, 0: none, are
+ * fetched. */
 lane_inline void two_bone_group(const phx_two_bone_setup *setup, const phx_two_bone_job *job, size_t first, size_t count, phx_twist twist,
-                                int full) {
+                                int full, const prefetch_plan *plan, size_t later) {
+    if (later) prefetch_group(plan, later, 0);
     const lf zero = f_splat(0.0f), one = f_splat(1.0f);
     const lv3 root = pack3(job->root, first, count), mid = pack3(job->mid, first, count), tip = pack3(job->tip, first, count);
     two_bone_in in;
@@ -370,6 +405,7 @@ lane_inline void two_bone_group(const phx_two_bone_setup *setup, const phx_two_b
         if (job->target_rotation.data) in.tip_from = tip_world, in.tip_to = pack4(job->target_rotation, first, count);
     }
     const two_bone_out out = two_bone_core(setup, &in, twist, full);
+    if (later) prefetch_group(plan, later, 1);
     if (job->bend.data) unpack3(job->bend, first, count, out.bend);
     if (job->root_rotation.data) unpack4(job->root_rotation, first, count, out.root_rotation);
     if (job->mid_rotation.data) unpack4(job->mid_rotation, first, count, out.mid_rotation);
@@ -413,17 +449,16 @@ static prefetch_plan two_bone_job_plan(const phx_two_bone_job *job) {
 }
 
 static void two_bone_job(const phx_two_bone_setup *setup, const phx_two_bone_job *job, size_t first, size_t count) {
-    const int full = setup->soft || setup->stretch || setup->limits || setup->turn_limit || job->rest_bend.data || job->weight.data ||
-                     job->pole_weight.data || job->root_local.data || job->mid_local.data || job->tip_local.data ||
-                     job->tip_rotation.data || job->mid_position.data || job->tip_position.data || job->stretch.data;
-    const prefetch_plan plan = two_bone_job_plan(job);
+    const int full = TWO_BONE_FULL && two_bone_job_full(setup, job);
+    prefetch_plan plan = {.count = 0};
+    if (count > PREFETCH_AHEAD + LANES) plan = two_bone_job_plan(job);
     const size_t prefetched = prefetch_until(&plan, count);
     for (size_t k = 0; k < count; k += LANES) {
         const size_t n = count - k;
-        if (k < prefetched) prefetch_group(&plan, first + k + PREFETCH_AHEAD);
-        if (full && setup->twist == PHX_TWIST_PLANE) two_bone_group(setup, job, first + k, n, PHX_TWIST_PLANE, 1);
-        else if (full) two_bone_group(setup, job, first + k, n, PHX_TWIST_INHERIT, 1);
-        else if (setup->twist == PHX_TWIST_PLANE) two_bone_group(setup, job, first + k, n, PHX_TWIST_PLANE, 0);
-        else two_bone_group(setup, job, first + k, n, PHX_TWIST_INHERIT, 0);
+        const size_t later = k < prefetched ? first + k + PREFETCH_AHEAD : 0;
+        if (full && setup->twist == PHX_TWIST_PLANE) two_bone_group(setup, job, first + k, n, PHX_TWIST_PLANE, 1, &plan, later);
+        else if (full) two_bone_group(setup, job, first + k, n, PHX_TWIST_INHERIT, 1, &plan, later);
+        else if (setup->twist == PHX_TWIST_PLANE) two_bone_group(setup, job, first + k, n, PHX_TWIST_PLANE, 0, &plan, later);
+        else two_bone_group(setup, job, first + k, n, PHX_TWIST_INHERIT, 0, &plan, later);
     }
 }

@@ -15,7 +15,9 @@
  * Rules. Every operation is correctly rounded or a bit operation, so all widths, and scalar C, return the same bits: no
  * estimates, no fused multiply-add, nothing across lanes in a result. f_min(a, b) is a < b ? a : b and f_max is a > b ? a : b:
  * the second operand wins on NaN and on equal zeros, as x86 does. To add an operation: define it in the three files,
- * describe it here, and give it a line in tests/lane_ops.c. */
+ * describe it here, and give it a line in tests/lane_ops.c.
+ *
+ * lane_pair.h takes two vectors as one of twice the lanes; kernels that gain by it are compiled by kernel/pair_w*.c too. */
 #ifndef PHX_LANE_H
 #define PHX_LANE_H
 
@@ -43,7 +45,9 @@
 #define lane_prefetch_far(address) ((void)(address))
 #endif
 
-#if PHX_LANES == 4
+#if defined(PHX_PAIR)
+#include "lane_pair.h"
+#elif PHX_LANES == 4
 #include "lane_4.h"
 #elif PHX_LANES == 8
 #include "lane_8.h"

@@ -51,8 +51,10 @@ lane_inline li i_sub(li a, li b) { return _mm512_sub_epi32(a, b); }
 lane_inline li i_and(li a, li b) { return _mm512_and_si512(a, b); }
 lane_inline li i_or(li a, li b) { return _mm512_or_si512(a, b); }
 lane_inline li i_xor(li a, li b) { return _mm512_xor_si512(a, b); }
-#define i_shl(a, n) _mm512_slli_epi32((a), (n))
-#define i_shr(a, n) _mm512_srli_epi32((a), (n))
+#define i_shl_vector(a, n) _mm512_slli_epi32((a), (n)) /* macros, because n is part of the instruction; lane_pair.h takes them by this name */
+#define i_shr_vector(a, n) _mm512_srli_epi32((a), (n))
+#define i_shl i_shl_vector
+#define i_shr i_shr_vector
 lane_inline lm i_eq(li a, li b) { return _mm512_cmpeq_epi32_mask(a, b); }
 lane_inline lm i_gt(li a, li b) { return _mm512_cmpgt_epi32_mask(a, b); }
 lane_inline li i_select(lm m, li a, li b) { return _mm512_mask_blend_epi32(m, b, a); }

@@ -59,8 +59,10 @@ lane_inline li i_sub(li a, li b) { return simde_mm_sub_epi32(a, b); }
 lane_inline li i_and(li a, li b) { return simde_mm_and_si128(a, b); }
 lane_inline li i_or(li a, li b) { return simde_mm_or_si128(a, b); }
 lane_inline li i_xor(li a, li b) { return simde_mm_xor_si128(a, b); }
-#define i_shl(a, n) simde_mm_slli_epi32((a), (n))
-#define i_shr(a, n) simde_mm_srli_epi32((a), (n))
+#define i_shl_vector(a, n) simde_mm_slli_epi32((a), (n)) /* macros, because n is part of the instruction; lane_pair.h takes them by this name */
+#define i_shr_vector(a, n) simde_mm_srli_epi32((a), (n))
+#define i_shl i_shl_vector
+#define i_shr i_shr_vector
 lane_inline lm i_eq(li a, li b) { return simde_mm_castsi128_ps(simde_mm_cmpeq_epi32(a, b)); }
 lane_inline lm i_gt(li a, li b) { return simde_mm_castsi128_ps(simde_mm_cmpgt_epi32(a, b)); }
 lane_inline li i_select(lm m, li a, li b) {

@@ -1,5 +1,5 @@
 /* Every lane operation by number, so that one test can run each width's own against plain C. Used by tests/lane_ops.c;
- * filled by lanes/w4.c, w8.c and w16.c, each compiled with that width's flags. */
+ * filled by lanes/w*.c and pair_w*.c, each compiled with that width's flags. */
 #ifndef PHALANX_TEST_LANE_OPS_H
 #define PHALANX_TEST_LANE_OPS_H
 
@@ -29,9 +29,9 @@ typedef struct lane_table {
     void (*rotate)(const float *quat, const float *vector, float *out);
 } lane_table;
 
-extern const lane_table lane_table_w4;
+extern const lane_table lane_table_w4, lane_table_pair_w4;
 #if defined(PHX_HAVE_AVX2)
-extern const lane_table lane_table_w8;
+extern const lane_table lane_table_w8, lane_table_pair_w8;
 #endif
 #if defined(PHX_HAVE_AVX512)
 extern const lane_table lane_table_w16;

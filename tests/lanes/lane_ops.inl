@@ -1,4 +1,4 @@
-/* The table of one width: included by w4.c, w8.c, w16.c, which set PHX_LANES and TABLE. */
+/* The table of one width: included by w*.c and pair_w*.c, which set PHX_LANES and TABLE. */
 #include "../../src/lane/lane.h"
 #include "../../src/lane/quat.h"
 #include "lane_ops.h"

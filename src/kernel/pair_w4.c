@@ -1,0 +1,3 @@
+/* Pairs at four lanes; see pair.inl. Compiled with the platform's base flags. */
+#define PHX_LANES 4
+#include "pair.inl"
