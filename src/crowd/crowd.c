@@ -160,7 +160,9 @@ static void prepare_setup(const phx_crowd_def *def, const uint16_t *slots, phx_c
     const float per_metre = 1.0f / def->unit;
     float unused;
     setup->leg_count = def->leg_count;
-    setup->up = def->up;
+    const phx_vec3 up = def->up;
+    setup->up_axis = up.x == 0.0f && up.y == 1.0f && up.z == 0.0f ? PHX_UP_Y : up.x == 0.0f && up.y == 0.0f && up.z == 1.0f ? PHX_UP_Z : PHX_UP_ANY;
+    setup->up = setup->up_axis == PHX_UP_ANY ? scale3(up, 1.0f / length3(up)) : up;
     setup->scaled = def->scaled;
     for (uint32_t i = 0; i < def->leg_count; ++i) {
         const phx_leg *leg = def->legs + i;

@@ -32,13 +32,17 @@ typedef struct phx_leg_setup {
     float short_at_min_bend, open_at_max_bend; /* see phx_two_bone_setup */
 } phx_leg_setup;
 
+/* Where up points: kernels know the axes that are common. */
+typedef enum phx_up { PHX_UP_ANY, PHX_UP_Y, PHX_UP_Z } phx_up;
+
 /* phx_crowd_def, prepared: lengths in the rig's units, angles as cosines. */
 typedef struct phx_crowd_setup {
     phx_walk_plan plan;
     uint32_t leg_count;
     phx_leg_setup legs[PHX_MAX_LEGS];
     uint16_t pelvis_joint, pelvis_slot, pelvis_parent;
-    phx_vec3 up;
+    phx_vec3 up; /* unit */
+    phx_up up_axis;
     int scaled;
     float step_up, ray_length;
     float cos_max_slope, sin_max_pitch, sin_max_roll, sin_half_toe;

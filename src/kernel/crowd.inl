@@ -7,7 +7,95 @@ lane_inline lf saturate(lf a) { return f_min(f_max(a, f_splat(0.0f)), f_splat(1.
 lane_inline lf mix(lf a, lf b, lf t) { return f_add(a, f_mul(f_sub(b, a), t)); }
 lane_inline lv3 v3_mix(lv3 a, lv3 b, lf t) { return v3_add(a, v3_scale(v3_sub(b, a), t)); }
 lane_inline lv3 v3_unit(lv3 a) { return v3_scale(a, f_div(f_splat(1.0f), f_sqrt(f_max(v3_dot(a, a), f_splat(1e-30f))))); }
-lane_inline lv3 v3_level(lv3 a, lv3 up) { return v3_sub(a, v3_scale(up, v3_dot(a, up))); }
+
+/* The direction against gravity. Where it is the Y or the Z axis, as nearly always, a height is a component and most products fall away;
+ * which it is, is a constant of the kernel. */
+typedef struct lup {
+    lv3 v;
+    phx_up axis;
+} lup;
+lane_inline lup up_of(const phx_crowd_setup *setup, phx_up axis) { return (lup){v3_of(setup->up), axis}; }
+lane_inline lf height_of(lup up, lv3 a) { return up.axis == PHX_UP_Y ? a.y : up.axis == PHX_UP_Z ? a.z : v3_dot(a, up.v); }
+/* a, raised */
+lane_inline lv3 raised(lup up, lv3 a, lf by) {
+    if (up.axis == PHX_UP_Y) return v3(a.x, f_add(a.y, by), a.z);
+    if (up.axis == PHX_UP_Z) return v3(a.x, a.y, f_add(a.z, by));
+    return v3_add(a, v3_scale(up.v, by));
+}
+/* a, brought to a height */
+lane_inline lv3 at_height(lup up, lv3 a, lf height) {
+    if (up.axis == PHX_UP_Y) return v3(a.x, height, a.z);
+    if (up.axis == PHX_UP_Z) return v3(a.x, a.y, height);
+    return v3_add(v3_sub(a, v3_scale(up.v, v3_dot(a, up.v))), v3_scale(up.v, height));
+}
+lane_inline lv3 level(lup up, lv3 a) {
+    return up.axis == PHX_UP_ANY ? v3_sub(a, v3_scale(up.v, v3_dot(a, up.v))) : at_height(up, a, f_splat(0.0f));
+}
+/* products with the level vector b: the dot product, and for a level as well the sine, times both lengths, of the turn about up from a to b */
+lane_inline lf level_dot(lup up, lv3 a, lv3 b) {
+    if (up.axis == PHX_UP_Y) return f_add(f_mul(a.x, b.x), f_mul(a.z, b.z));
+    if (up.axis == PHX_UP_Z) return f_add(f_mul(a.x, b.x), f_mul(a.y, b.y));
+    return v3_dot(a, b);
+}
+lane_inline lf level_sine(lup up, lv3 a, lv3 b) {
+    if (up.axis == PHX_UP_Y) return f_sub(f_mul(a.z, b.x), f_mul(a.x, b.z));
+    if (up.axis == PHX_UP_Z) return f_sub(f_mul(a.x, b.y), f_mul(a.y, b.x));
+    return v3_dot(v3_cross(a, b), up.v);
+}
+/* up x a */
+lane_inline lv3 up_cross(lup up, lv3 a) {
+    if (up.axis == PHX_UP_Y) return v3(a.z, f_splat(0.0f), f_neg(a.x));
+    if (up.axis == PHX_UP_Z) return v3(f_neg(a.y), a.x, f_splat(0.0f));
+    return v3_cross(up.v, a);
+}
+/* from up towards a */
+lane_inline lv3 up_mix(lup up, lv3 a, lf t) {
+    const lf one = f_splat(1.0f);
+    if (up.axis == PHX_UP_Y) return v3(f_mul(a.x, t), mix(one, a.y, t), f_mul(a.z, t));
+    if (up.axis == PHX_UP_Z) return v3(f_mul(a.x, t), f_mul(a.y, t), mix(one, a.z, t));
+    return v3_mix(up.v, a, t);
+}
+/* a turn about up, given by sine and 1 - cosine */
+lane_inline lv3 about_up(lup up, lf sine, lf versine, lv3 a) {
+    const lv3 side = up_cross(up, a);
+    if (up.axis == PHX_UP_Y) return v3(f_add(a.x, f_sub(f_mul(side.x, sine), f_mul(a.x, versine))), a.y, f_add(a.z, f_sub(f_mul(side.z, sine), f_mul(a.z, versine))));
+    if (up.axis == PHX_UP_Z) return v3(f_add(a.x, f_sub(f_mul(side.x, sine), f_mul(a.x, versine))), f_add(a.y, f_sub(f_mul(side.y, sine), f_mul(a.y, versine))), a.z);
+    return v3_add(a, v3_add(v3_scale(side, sine), v3_scale(v3_cross(up.v, side), versine)));
+}
+
+/* The shortest rotation that takes up to the unit vector `tilt`, less than a right angle away. */
+typedef struct lean {
+    lv3 tilt;
+    lf share; /* 1 / (1 + cosine) */
+    lq4 turn;
+} lean;
+lane_inline lean lean_to(lup up, lv3 tilt) {
+    const lf w = f_add(f_splat(1.0f), height_of(up, tilt)); /* the quaternion (up x tilt, w) has the length sqrt(2 w) */
+    const lf inverse = f_div(f_splat(1.0f), f_sqrt(f_some(f_add(w, w))));
+    const lf squared = f_mul(inverse, inverse);
+    const lv3 axis = v3_scale(up_cross(up, tilt), inverse);
+    return (lean){tilt, f_add(squared, squared), {axis.x, axis.y, axis.z, f_mul(w, inverse)}};
+}
+/* a - ((up + tilt) . a) / (1 + up . tilt) (up + tilt) + 2 (up . a) tilt */
+lane_inline lv3 leaned(lup up, const lean *l, lv3 a) {
+    const lv3 t = l->tilt;
+    if (up.axis == PHX_UP_ANY) {
+        const lf height = v3_dot(a, up.v), part = f_mul(f_add(height, v3_dot(a, t)), l->share);
+        return v3_sub(v3_add(a, v3_scale(t, f_sub(f_add(height, height), part))), v3_scale(up.v, part));
+    }
+    const lf height = height_of(up, a), part = level_dot(up, t, a), rest = f_sub(height, f_mul(part, l->share));
+    const lf new_height = f_sub(f_mul(height_of(up, t), height), part);
+    if (up.axis == PHX_UP_Y) return v3(f_add(a.x, f_mul(t.x, rest)), new_height, f_add(a.z, f_mul(t.z, rest)));
+    return v3(f_add(a.x, f_mul(t.x, rest)), f_add(a.y, f_mul(t.y, rest)), new_height);
+}
+/* the lean after a turn about up by the angle whose half has this sine and cosine */
+lane_inline lq4 lean_after(lup up, const lean *l, lf sine, lf cosine) {
+    const lq4 q = l->turn;
+    if (up.axis == PHX_UP_Y) return (lq4){f_sub(f_mul(q.x, cosine), f_mul(q.z, sine)), f_mul(q.w, sine), f_add(f_mul(q.z, cosine), f_mul(q.x, sine)), f_mul(q.w, cosine)};
+    if (up.axis == PHX_UP_Z) return (lq4){f_add(f_mul(q.x, cosine), f_mul(q.y, sine)), f_sub(f_mul(q.y, cosine), f_mul(q.x, sine)), f_mul(q.w, sine), f_mul(q.w, cosine)};
+    return q4_mul(q, (lq4){f_mul(up.v.x, sine), f_mul(up.v.y, sine), f_mul(up.v.z, sine), cosine});
+}
+
 /* the old value moves to the wanted one, of which `keep` is what stays of their difference; time that stands still holds it to the bit */
 lane_inline lf ease(lf old, lf wanted, lf keep) { return f_select(f_lt(keep, f_splat(1.0f)), mix(wanted, old, keep), old); }
 /* state that dies away lands on 0 long before it is denormal */
@@ -21,11 +109,12 @@ lane_inline void v3_store_where(lm m, phx_rows3 *rows, uint32_t lane, lv3 a) {
     v3_store(rows, lane, lane_rare(!m_all(m)) ? v3_select(m, a, v3_load(rows, lane)) : a);
 }
 
-static void crowd_prepare(const phx_crowd_task *task) {
+lane_inline void prepare_about(const phx_crowd_task *task, phx_up axis) {
     const phx_crowd_setup *setup = task->setup;
     const phx_crowd_frame *frame = task->frame;
     const uint32_t legs = setup->leg_count, slots = setup->plan.count;
-    const lv3 up = v3_of(setup->up), none = v3_splat(0.0f, 0.0f, 0.0f);
+    const lup up = up_of(setup, axis);
+    const lv3 none = v3_splat(0.0f, 0.0f, 0.0f);
     const int reuse = setup->ray_reuse_squared > 0.0f && !frame->bodies;
     for (uint32_t start = 0, group = 0; start < task->count; start += PHX_BLOCK_LANES, ++group) {
         const uint32_t in_group = task->count - start < PHX_BLOCK_LANES ? task->count - start : PHX_BLOCK_LANES;
@@ -73,7 +162,6 @@ static void crowd_prepare(const phx_crowd_task *task) {
             wanted |= (m_bits(good) & ((1u << LANES) - 1)) << lane;
 
             /* rays start where the soles will probably end: where they ended last frame, seen from the animation */
-            const lv3 lift = v3_scale(up, f_splat(setup->step_up));
             for (uint32_t leg = 0; leg < legs; ++leg) {
                 const phx_foot_rows *foot = task->feet + group * legs + leg;
                 const phx_leg_state *state = task->legs + group * legs + leg;
@@ -93,13 +181,13 @@ static void crowd_prepare(const phx_crowd_task *task) {
                 lm ask = good;
                 if (reuse) {
                     const lv3 last = v3_sub(v3_load(&state->point, lane), v3_sub(root, v3_load(&character->root, lane)));
-                    const lv3 from_heel = v3_level(v3_sub(last, heel_end), up), from_ball = v3_level(v3_sub(last, ball_end), up);
-                    const lf nearest = f_min(v3_dot(from_heel, from_heel), v3_dot(from_ball, from_ball));
+                    const lv3 from_heel = level(up, v3_sub(last, heel_end)), from_ball = level(up, v3_sub(last, ball_end));
+                    const lf nearest = f_min(level_dot(up, from_heel, from_heel), level_dot(up, from_ball, from_ball));
                     const lm fresh = m_and(m_and(remembered, is_set(state->known.v + lane)), f_lt(nearest, f_splat(setup->ray_reuse_squared)));
                     ask = m_andnot(good, fresh);
                 }
                 for (int end = 0; end < 2; ++end) {
-                    const lv3 origin = v3_select(good, v3_add(root, v3_add(v3_level(end ? ball_end : heel_end, up), lift)), none);
+                    const lv3 origin = v3_select(good, v3_add(root, at_height(up, end ? ball_end : heel_end, f_splat(setup->step_up))), none);
                     f_store(rays[end].org_x + lane, origin.x), f_store(rays[end].org_y + lane, origin.y), f_store(rays[end].org_z + lane, origin.z);
                     f_store(rays[end].tfar + lane, f_select(ask, f_splat(setup->ray_length), f_splat(-1.0f)));
                     i_store(rays[end].geomID + lane, i_splat(-1));
@@ -110,10 +198,17 @@ static void crowd_prepare(const phx_crowd_task *task) {
     }
 }
 
+static void crowd_prepare(const phx_crowd_task *task) {
+    if (task->setup->up_axis == PHX_UP_Y) prepare_about(task, PHX_UP_Y);
+    else if (task->setup->up_axis == PHX_UP_Z) prepare_about(task, PHX_UP_Z);
+    else prepare_about(task, PHX_UP_ANY);
+}
+
 /* What the stages of one lane group hand to each other. */
 typedef struct crowd_lanes {
     uint32_t group, lane;
     span s;
+    lup up;
     lm good, remembered;
     lv3 root, travel;  /* root position; how far it went since the last solve */
     lf dt, pelvis_keep, ground_keep, tilt_keep, weight_keep, grip_keep, release_keep;
@@ -175,7 +270,7 @@ lane_inline lv3 into(const carrier *c, lv3 point) { return q4_rotate(q4_conjugat
 
 /* A ray's hit as a point (root-relative) and unit normal; false for misses, ceilings, steep ground and nonsense. The point is
  * taken from the ray's own origin, so that a hit that comes a frame late still lies on the ground. */
-lane_inline lm read_hit(const phx_crowd_task *task, const phx_ray_block *ray, uint32_t lane, lv3 root, lv3 up, lv3 *point, lv3 *normal) {
+lane_inline lm read_hit(const phx_crowd_task *task, const phx_ray_block *ray, uint32_t lane, lv3 root, lup up, lv3 *point, lv3 *normal) {
     const lf t = f_load(ray->tfar + lane);
     const li body = i_load(ray->geomID + lane);
     const lv3 n = v3(f_load(ray->Ng_x + lane), f_load(ray->Ng_y + lane), f_load(ray->Ng_z + lane));
@@ -189,9 +284,9 @@ lane_inline lm read_hit(const phx_crowd_task *task, const phx_ray_block *ray, ui
         ok = m_and(ok, i_gt(i_xor(i_splat((int32_t)task->frame->body_count), flip), i_xor(body, flip)));
     }
     *normal = v3_scale(n, f_div(f_splat(1.0f), f_sqrt(f_select(ok, squared, f_splat(1.0f)))));
-    *point = v3_sub(v3_sub(origin, root), v3_scale(up, f_select(ok, t, f_splat(0.0f))));
+    *point = raised(up, v3_sub(origin, root), f_neg(f_select(ok, t, f_splat(0.0f))));
     ok = m_and(ok, f_lt(v3_dot(*point, *point), f_splat(1e18f)));
-    return m_and(ok, f_le(f_splat(task->setup->cos_max_slope), v3_dot(*normal, up)));
+    return m_and(ok, f_le(f_splat(task->setup->cos_max_slope), height_of(up, *normal)));
 }
 
 /* where the ball's ray started, root-relative */
@@ -209,7 +304,7 @@ typedef struct ground_plane {
 
 /* One plane from two hits: through both, rolled by the mean of their normals. Where that plane and the ground's own normals
  * disagree by more than 35 degrees there is an edge between heel and ball, and the foot stands on the higher side. */
-lane_inline ground_plane plane_under(const phx_crowd_task *task, const phx_ray_block *rays, uint32_t lane, lv3 root, lv3 up) {
+lane_inline ground_plane plane_under(const phx_crowd_task *task, const phx_ray_block *rays, uint32_t lane, lv3 root, lup up) {
     const phx_crowd_setup *setup = task->setup;
     const lf least_divisor = f_splat(1e-30f), cos_edge = f_splat(0.8191520f);
     lv3 heel_point, heel_normal, ball_point, ball_normal;
@@ -218,13 +313,13 @@ lane_inline ground_plane plane_under(const phx_crowd_task *task, const phx_ray_b
     const lv3 along = v3_sub(ball_point, heel_point), sum = v3_add(heel_normal, ball_normal);
     const lf along_squared = v3_dot(along, along);
     const lv3 common = v3_unit(v3_sub(sum, v3_scale(along, f_div(v3_dot(sum, along), f_max(along_squared, least_divisor)))));
-    lm fits = m_and(m_and(heel_hit, ball_hit), f_le(f_splat(setup->cos_max_slope), v3_dot(common, up)));
+    lm fits = m_and(m_and(heel_hit, ball_hit), f_le(f_splat(setup->cos_max_slope), height_of(up, common)));
     fits = m_and(fits, m_and(f_le(cos_edge, v3_dot(common, heel_normal)), f_le(cos_edge, v3_dot(common, ball_normal))));
-    const lm heel_higher = f_lt(v3_dot(ball_point, up), v3_dot(heel_point, up));
+    const lm heel_higher = f_lt(height_of(up, ball_point), height_of(up, heel_point));
     const lm on_heel = m_and(heel_hit, m_or(m_not(ball_hit), heel_higher));
     ground_plane plane;
     plane.seen = m_or(heel_hit, ball_hit);
-    plane.ball_ground = v3_dot(ball_point, up), plane.ball_hit = ball_hit;
+    plane.ball_ground = height_of(up, ball_point), plane.ball_hit = ball_hit;
     plane.point = v3_select(on_heel, heel_point, ball_point);
     plane.normal = v3_select(fits, common, v3_select(on_heel, heel_normal, ball_normal));
     plane.body = i_select(on_heel, i_load(rays[0].geomID + lane), i_load(rays[1].geomID + lane));
@@ -241,15 +336,20 @@ typedef struct leg_work {
     lv3 last_point, last_ball, lock_point, lock_heading;
     lf planted, sole_height;
     lf error, height, jump; /* what the clip itself hovers or sinks; of the plane over the floor; left of a jump of the ground */
-    lv3 heading, tilt;
+    lv3 heading;
     lf heading_squared;
+    lean lean;       /* of the foot, with the ground */
     lm limited;      /* the ground is too steep for the foot */
+} leg_work;
+
+/* Where the foot shall be. */
+typedef struct leg_goal {
+    lf length, weight, support;
     lv3 target;      /* ankle, root-relative */
     lq4 turn;        /* of the foot, from its animated attitude */
     lq4 toe_turn;    /* of the toes, on top of it */
     lm toes;         /* lanes whose toes turn */
-    two_bone_out bones;
-} leg_work;
+} leg_goal;
 
 /* height of a plane over the point `at`, along up; per_up is 1 / (normal . up) */
 lane_inline lf height_over(lv3 point, lv3 normal, lf per_up, lv3 at) { return f_mul(v3_dot(v3_sub(point, at), normal), per_up); }
@@ -284,7 +384,7 @@ lane_inline lv3 place_at(const leg_place *p, uint32_t slot) { return v3_load(&p-
 /* what this frame's rays say */
 lane_inline void see_ground(const phx_crowd_task *task, const crowd_lanes *l, uint32_t leg, leg_work *work) {
     const leg_place p = place_of(task, l, leg);
-    work->plane = plane_under(task, p.rays, p.lane, l->root, v3_of(task->setup->up));
+    work->plane = plane_under(task, p.rays, p.lane, l->root, l->up);
     const lv3 hip = place_at(&p, p.rig->hip), knee = place_at(&p, p.rig->knee), ankle = place_at(&p, p.rig->ankle);
     work->length = f_add(v3_length(v3_sub(knee, hip)), v3_length(v3_sub(ankle, knee)));
 }
@@ -296,7 +396,7 @@ lane_inline void choose_ground(const phx_crowd_task *task, const crowd_lanes *l,
     phx_leg_state *state = p.state;
     const uint32_t lane = p.lane;
     const lf zero = f_splat(0.0f), one = f_splat(1.0f);
-    const lv3 up = v3_of(setup->up);
+    const lup up = l->up;
     ground_plane plane = work->plane;
     const lm known = m_and(l->remembered, is_set(state->known.v + lane));
     const li last_body = i_load(state->body.v + lane);
@@ -313,13 +413,13 @@ lane_inline void choose_ground(const phx_crowd_task *task, const crowd_lanes *l,
     } else {
         last_ball = v3_sub(last_ball, l->travel), lock_point = v3_sub(lock_point, l->travel);
     }
-    last_point = v3_select(known, last_point, v3_splat(0.0f, 0.0f, 0.0f)), last_normal = v3_select(known, last_normal, up);
+    last_point = v3_select(known, last_point, v3_splat(0.0f, 0.0f, 0.0f)), last_normal = v3_select(known, last_normal, up.v);
     /* at an edge a locked foot stays on the tread that it was put on, although its rays now fall past it */
     lm locked_before = m_and(there, is_set(state->locked.v + lane));
-    const lf last_per_up = f_div(one, v3_dot(last_normal, up));
-    lf per_up = f_div(one, f_select(plane.seen, v3_dot(plane.normal, up), one));
+    const lf last_per_up = f_div(one, height_of(up, last_normal));
+    lf per_up = f_div(one, f_select(plane.seen, height_of(up, plane.normal), one));
     const lf tread = height_over(last_point, last_normal, last_per_up, lock_point), seen_there = height_over(plane.point, plane.normal, per_up, lock_point);
-    const lf step = f_mul(work->length, f_splat(0.05f)), last_ground = f_sub(f_load(state->ball_ground.v + lane), v3_dot(l->travel, up));
+    const lf step = f_mul(work->length, f_splat(0.05f)), last_ground = f_sub(f_load(state->ball_ground.v + lane), height_of(up, l->travel));
     lm past_edge = m_and(m_and(locked_before, plane.seen), f_lt(step, f_abs(f_sub(seen_there, tread))));
     if (!task->frame->bodies) /* the ball's ray stands still: what changed under it is the ground itself, and is followed */
         past_edge = m_andnot(past_edge, m_and(plane.ball_hit, f_lt(step, f_abs(f_sub(plane.ball_ground, last_ground)))));
@@ -331,6 +431,8 @@ lane_inline void choose_ground(const phx_crowd_task *task, const crowd_lanes *l,
     if (task->frame->bodies) {
         work->body = load_carrier(task->frame, plane.body, l->root);
         plane.seen = m_and(plane.seen, work->body.there);
+    } else {
+        work->body = (carrier){v3_splat(0.0f, 0.0f, 0.0f), q4_identity(), i_splat(0), m_from_bits(0)};
     }
     const lm unasked = m_and(known, f_lt(f_load(p.rays[0].tfar + lane), zero)); /* the last plane is near enough */
     const lf missed = f_keep(m_not(m_or(plane.seen, unasked)), f_add(f_keep(known, f_load(state->missed.v + lane)), l->dt));
@@ -355,7 +457,7 @@ lane_inline void choose_ground(const phx_crowd_task *task, const crowd_lanes *l,
     work->known = known, work->stands = grounded, work->locked_before = locked_before;
     work->last_point = last_point, work->last_ball = last_ball, work->lock_point = lock_point, work->lock_heading = lock_heading;
     /* of the last plane over the floor under the ankle; the next stage knows the new one's */
-    const lv3 ankle = place_at(&p, p.rig->ankle), floor_point = v3_sub(ankle, v3_scale(up, v3_dot(ankle, up)));
+    const lv3 floor_point = level(up, place_at(&p, p.rig->ankle));
     work->height = height_over(plane.point, plane.normal, per_up, floor_point);
     work->jump = f_add(f_load(state->jump.v + lane), f_sub(height_over(last_point, last_normal, last_per_up, floor_point), work->height));
 }
@@ -367,9 +469,9 @@ lane_inline void judge_contact(const phx_crowd_task *task, const crowd_lanes *l,
     phx_leg_state *state = p.state;
     const uint32_t lane = p.lane;
     const lf zero = f_splat(0.0f), one = f_splat(1.0f), length = work->length;
-    const lv3 up = v3_of(setup->up);
+    const lup up = l->up;
     const lv3 heel = v3_load(&p.foot->heel, lane), ball = v3_load(&p.foot->ball, lane);
-    const lf sole_height = f_min(v3_dot(heel, up), v3_dot(ball, up));
+    const lf sole_height = f_min(height_of(up, heel), height_of(up, ball));
     const lm known = work->known, grounded = work->stands, stood = m_and(known, is_set(state->stands.v + lane));
     lm stands, entering;
     lf support;
@@ -384,8 +486,8 @@ lane_inline void judge_contact(const phx_crowd_task *task, const crowd_lanes *l,
         const lf exit_height = setup->exit_height > 0.0f ? f_splat(setup->exit_height) : f_mul(length, f_splat(0.07f));
         const lf enter_speed = setup->enter_speed > 0.0f ? f_splat(setup->enter_speed) : f_mul(length, f_splat(0.5f));
         const lf exit_speed = setup->exit_speed > 0.0f ? f_splat(setup->exit_speed) : f_mul(length, f_splat(1.2f));
-        const lv3 path = v3_level(v3_sub(ball, work->last_ball), up);
-        const lf moved = v3_dot(path, path), slow = f_mul(enter_speed, l->dt), fast = f_mul(exit_speed, l->dt); /* squares are compared */
+        const lv3 path = level(up, v3_sub(ball, work->last_ball));
+        const lf moved = level_dot(up, path, path), slow = f_mul(enter_speed, l->dt), fast = f_mul(exit_speed, l->dt); /* squares are compared */
         const lm moving = m_and(known, f_lt(zero, l->dt));
         entering = m_and(f_lt(sole_height, enter_height), m_or(m_not(moving), f_lt(moved, f_mul(slow, slow))));
         const lm leaving = m_or(f_lt(exit_height, sole_height), m_and(moving, f_lt(f_mul(fast, fast), moved)));
@@ -418,17 +520,17 @@ lane_inline void turn_foot(const phx_crowd_task *task, const crowd_lanes *l, uin
     const leg_place p = place_of(task, l, leg);
     const phx_crowd_setup *setup = task->setup;
     const lf zero = f_splat(0.0f), one = f_splat(1.0f);
-    const lv3 up = v3_of(setup->up);
-    const lv3 heading = v3_level(v3_sub(v3_load(&p.foot->ball, p.lane), v3_load(&p.foot->heel, p.lane)), up);
-    const lf heading_squared = v3_dot(heading, heading);
-    const lv3 forward = v3_select(f_lt(f_splat(1e-12f), heading_squared), heading, v3_level(spare_direction(up), up));
-    const lv3 ahead = v3_unit(forward), side = v3_cross(up, ahead);
-    const lv3 leaning = v3_unit(v3_mix(up, work->plane.normal, work->support));
+    const lup up = l->up;
+    const lv3 heading = level(up, v3_sub(v3_load(&p.foot->ball, p.lane), v3_load(&p.foot->heel, p.lane)));
+    const lf heading_squared = level_dot(up, heading, heading);
+    const lv3 forward = v3_select(f_lt(f_splat(1e-12f), heading_squared), heading, level(up, spare_direction(up.v)));
+    const lv3 ahead = v3_scale(forward, f_div(one, f_sqrt(f_max(level_dot(up, forward, forward), f_splat(1e-30f)))));
+    const lv3 side = up_cross(up, ahead), leaning = v3_unit(up_mix(up, work->plane.normal, work->support));
     const lf pitch_limit = f_splat(setup->sin_max_pitch), roll_limit = f_splat(setup->sin_max_roll);
-    const lf pitch = f_min(f_max(v3_dot(leaning, ahead), f_neg(pitch_limit)), pitch_limit);
-    const lf roll = f_min(f_max(v3_dot(leaning, side), f_neg(roll_limit)), roll_limit);
+    const lf pitch = f_min(f_max(level_dot(up, leaning, ahead), f_neg(pitch_limit)), pitch_limit);
+    const lf roll = f_min(f_max(level_dot(up, leaning, side), f_neg(roll_limit)), roll_limit);
     const lf upright = f_sqrt(f_max(f_sub(f_sub(one, f_mul(pitch, pitch)), f_mul(roll, roll)), zero));
-    lv3 tilt = v3_add(v3_add(v3_scale(ahead, pitch), v3_scale(side, roll)), v3_scale(up, upright));
+    lv3 tilt = at_height(up, v3_add(v3_scale(ahead, pitch), v3_scale(side, roll)), upright);
     const lv3 off = v3_sub(tilt, leaning);
     work->limited = f_lt(f_splat(1e-8f), v3_dot(off, off));
     const lv3 attitude = tilt;
@@ -436,48 +538,48 @@ lane_inline void turn_foot(const phx_crowd_task *task, const crowd_lanes *l, uin
     tilt = v3_select(f_lt(l->tilt_keep, one), v3_unit(v3_settle(v3_mix(attitude, last_tilt, l->tilt_keep))), last_tilt);
     tilt = v3_select(work->known, tilt, attitude);
     v3_store(&p.state->tilt, p.lane, tilt);
-    work->heading = heading, work->heading_squared = heading_squared, work->tilt = tilt;
-    work->turn = q4_between_near(up, tilt);
+    work->heading = heading, work->heading_squared = heading_squared;
+    work->lean = lean_to(up, tilt);
 }
 
 /* the lock, and where the foot ends */
-lane_inline void place_foot(const phx_crowd_task *task, const crowd_lanes *l, uint32_t leg, leg_work *work) {
+lane_inline void place_foot(const phx_crowd_task *task, const crowd_lanes *l, uint32_t leg, const leg_work *work, leg_goal *goal) {
     const leg_place p = place_of(task, l, leg);
     const phx_crowd_setup *setup = task->setup;
     phx_leg_state *state = p.state;
     const uint32_t lane = p.lane;
     const lf one = f_splat(1.0f);
-    const lv3 up = v3_of(setup->up), heading = work->heading, normal = work->plane.normal, point = work->plane.point;
+    const lup up = l->up;
+    const lv3 heading = work->heading, normal = work->plane.normal, point = work->plane.point;
     const lv3 ankle = place_at(&p, p.rig->ankle), heel = v3_load(&p.foot->heel, lane), ball = v3_load(&p.foot->ball, lane);
-    const lf heel_height = v3_dot(heel, up), ball_height = v3_dot(ball, up);
+    const lf heel_height = height_of(up, heel), ball_height = height_of(up, ball);
     const lm locked_before = work->locked_before, stands = work->stands;
     const lv3 lock_point = work->lock_point, lock_heading = work->lock_heading;
-    const lq4 turn = work->turn;
 
     /* the lock's turn about up: the foot keeps its heading on the body; what is left after release dies away */
     lm holds = locked_before;
     lf yaw = settle(f_mul(f_load(state->yaw.v + lane), l->release_keep));
     yaw = f_keep(l->remembered, yaw);
     if (m_any(locked_before)) {
-        const lv3 locked_heading = v3_level(lock_heading, up);
-        const lf scale = f_sqrt(f_mul(work->heading_squared, v3_dot(locked_heading, locked_heading)));
-        const lf cosine = v3_dot(heading, locked_heading), sine = v3_dot(v3_cross(heading, locked_heading), up);
+        const lv3 locked_heading = level(up, lock_heading);
+        const lf scale = f_sqrt(f_mul(work->heading_squared, level_dot(up, locked_heading, locked_heading)));
+        const lf cosine = level_dot(up, heading, locked_heading), sine = level_sine(up, heading, locked_heading);
         const lq4 back = q4_turn(v3_splat(1.0f, 0.0f, 0.0f), cosine, sine, f_max(scale, f_splat(1e-20f)));
         const lf kept = f_keep(f_lt(f_splat(1e-12f), scale), back.x);
         holds = m_and(locked_before, f_le(f_abs(kept), f_splat(setup->sin_half_release_twist)));
         yaw = f_select(holds, kept, yaw);
     }
     const lf yaw_cos = f_sqrt(f_sub(one, f_mul(yaw, yaw)));
-    const lq4 yaw_turn = {f_mul(up.x, yaw), f_mul(up.y, yaw), f_mul(up.z, yaw), yaw_cos};
-    const lv3 turned_heel = v3_add(ball, q4_rotate(yaw_turn, v3_sub(heel, ball))), turned_ankle = v3_add(ball, q4_rotate(yaw_turn, v3_sub(ankle, ball)));
+    const lf sine = f_mul(f_add(yaw, yaw), yaw_cos), versine = f_mul(f_add(yaw, yaw), yaw);
+    const lv3 turned_heel = v3_add(ball, about_up(up, sine, versine, v3_sub(heel, ball)));
+    const lv3 turned_ankle = v3_add(ball, about_up(up, sine, versine, v3_sub(ankle, ball)));
 
     /* the foot's pose over flat ground, carried to the plane; then lifted so that its deepest point keeps its animated height,
      * less what the clip itself hovers or sinks while the foot stands */
-    const lv3 floor_point = v3_sub(ankle, v3_scale(up, v3_dot(ankle, up)));
-    const lv3 ground = v3_add(floor_point, v3_scale(up, work->height));
-    lv3 new_heel = v3_add(ground, q4_rotate(turn, v3_sub(turned_heel, floor_point)));
-    lv3 new_ball = v3_add(ground, q4_rotate(turn, v3_sub(ball, floor_point)));
-    lv3 new_ankle = v3_add(ground, q4_rotate(turn, v3_sub(turned_ankle, floor_point)));
+    const lv3 floor_point = level(up, ankle), ground = at_height(up, ankle, work->height);
+    lv3 new_heel = v3_add(ground, leaned(up, &work->lean, v3_sub(turned_heel, floor_point)));
+    lv3 new_ball = v3_add(ground, leaned(up, &work->lean, v3_sub(ball, floor_point)));
+    lv3 new_ankle = v3_add(ground, leaned(up, &work->lean, v3_sub(turned_ankle, floor_point)));
     const lf heel_lift = f_sub(f_sub(heel_height, work->error), v3_dot(v3_sub(new_heel, point), normal));
     const lf ball_lift = f_sub(f_sub(ball_height, work->error), v3_dot(v3_sub(new_ball, point), normal));
     const lv3 lift = v3_scale(normal, f_max(heel_lift, ball_lift));
@@ -494,56 +596,56 @@ lane_inline void place_foot(const phx_crowd_task *task, const crowd_lanes *l, ui
     const lm starts = setup->lock ? m_and(m_andnot(m_and(stands, work->entering), locked_before), m_and(near, f_lt(f_splat(0.5f), work->weight))) : m_from_bits(0);
     if (m_any(starts)) { /* where its ray fell, if that is near: then the ground there is known */
         const lv3 from = ball_ray_point(p.rays, lane, l->root);
-        const lv3 fell = v3_add(from, v3_scale(up, height_over(point, normal, work->per_up, from)));
+        const lv3 fell = raised(up, from, height_over(point, normal, work->per_up, from));
         const lv3 to_ray = v3_reject(v3_sub(fell, new_ball), normal);
         const lf shift = v3_length(v3_sub(to_ray, offset));
         offset = v3_select(m_and(starts, f_lt(shift, f_mul(work->length, f_splat(0.02f)))), to_ray, offset);
     }
     new_heel = v3_add(new_heel, offset), new_ball = v3_add(new_ball, offset);
-    const lv3 placed = v3_add(v3_add(new_ankle, offset), v3_scale(up, work->jump));
+    const lv3 placed = raised(up, v3_add(new_ankle, offset), work->jump);
     const lv3 under_ball = v3_sub(new_ball, v3_scale(normal, v3_dot(v3_sub(new_ball, point), normal)));
     lv3 new_lock = v3_select(starts, under_ball, lock_point), new_lock_heading = lock_heading;
-    if (m_any(starts)) new_lock_heading = v3_select(starts, q4_rotate(yaw_turn, heading), lock_heading);
+    if (m_any(starts)) new_lock_heading = v3_select(starts, about_up(up, sine, versine, heading), lock_heading);
     if (task->frame->bodies) new_lock = into(&work->body, new_lock), new_lock_heading = q4_rotate(q4_conjugate(work->body.rotation), new_lock_heading);
 
     const lf weight = work->weight;
-    work->target = v3_mix(ankle, placed, weight);
-    work->turn = q4_mul(turn, yaw_turn);
+    goal->length = work->length, goal->weight = weight, goal->support = work->support;
+    goal->target = v3_mix(ankle, placed, weight);
+    goal->turn = lean_after(up, &work->lean, yaw, yaw_cos);
     const lm floating = f_lt(weight, one);
-    if (m_any(floating)) work->turn = q4_select(floating, q4_fraction(work->turn, weight), work->turn);
-    work->toes = m_and(l->good, m_and(work->limited, work->plane.seen));
-    if (m_any(work->toes)) { /* the toes lie on the ground that is too steep for the foot */
-        const lv3 steep = v3_unit(v3_mix(up, normal, f_mul(work->support, weight)));
-        const lq4 toe = q4_between_near(work->tilt, steep);
+    if (m_any(floating)) goal->turn = q4_select(floating, q4_fraction(goal->turn, weight), goal->turn);
+    goal->toes = m_and(l->good, m_and(work->limited, work->plane.seen));
+    if (m_any(goal->toes)) { /* the toes lie on the ground that is too steep for the foot */
+        const lv3 steep = v3_unit(up_mix(up, normal, f_mul(work->support, weight)));
+        const lq4 toe = q4_between_near(work->lean.tilt, steep);
         const lf half_sine = f_sqrt(f_add(f_add(f_mul(toe.x, toe.x), f_mul(toe.y, toe.y)), f_mul(toe.z, toe.z)));
         const lf most = f_splat(setup->sin_half_toe);
         const lf share = f_div(f_min(half_sine, most), f_max(half_sine, f_splat(1e-12f)));
         const lf toe_sine = f_min(half_sine, most);
-        work->toe_turn = (lq4){f_mul(toe.x, share), f_mul(toe.y, share), f_mul(toe.z, share), f_sqrt(f_sub(one, f_mul(toe_sine, toe_sine)))};
+        goal->toe_turn = (lq4){f_mul(toe.x, share), f_mul(toe.y, share), f_mul(toe.z, share), f_sqrt(f_sub(one, f_mul(toe_sine, toe_sine)))};
     }
 
     v3_store(&state->lock_point, lane, new_lock), v3_store(&state->lock_heading, lane, new_lock_heading);
     f_store(state->locked.v + lane, f_keep(m_or(locked, starts), one));
     v3_store(&state->offset, lane, offset), f_store(state->yaw.v + lane, yaw);
-    v3_store(&state->heel_shift, lane, v3_scale(v3_level(v3_sub(new_heel, heel), up), weight));
-    v3_store(&state->ball_shift, lane, v3_scale(v3_level(v3_sub(new_ball, ball), up), weight));
-    v3_store(&state->target, lane, work->target);
+    v3_store(&state->heel_shift, lane, v3_scale(level(up, v3_sub(new_heel, heel)), weight));
+    v3_store(&state->ball_shift, lane, v3_scale(level(up, v3_sub(new_ball, ball)), weight));
+    v3_store(&state->target, lane, goal->target);
 }
 
 /* How far the pelvis must sink for this leg to reach (<= 0), and how far the ground pushes it up (any sign). */
-lane_inline void pelvis_demand(const phx_crowd_setup *setup, const phx_leg_setup *rig, const phx_joint_rows *joints, uint32_t lane, const leg_work *work,
+lane_inline void pelvis_demand(const phx_crowd_setup *setup, const phx_leg_setup *rig, const phx_joint_rows *joints, uint32_t lane, lup up, const leg_goal *goal,
                                  lf *drop, lf *rise) {
-    const lv3 up = v3_of(setup->up);
     const lv3 hip = v3_load(&joints[rig->hip].position, lane), ankle = v3_load(&joints[rig->ankle].position, lane);
-    const lf reach = f_max(f_mul(work->length, f_splat(setup->max_extension)), v3_length(v3_sub(ankle, hip)));
-    const lv3 to_target = v3_sub(work->target, hip);
-    const lf below = v3_dot(to_target, up);
-    const lv3 level = v3_sub(to_target, v3_scale(up, below));
-    const lf room = f_sub(f_mul(reach, reach), v3_dot(level, level));
+    const lf reach = f_max(f_mul(goal->length, f_splat(setup->max_extension)), v3_length(v3_sub(ankle, hip)));
+    const lv3 to_target = v3_sub(goal->target, hip);
+    const lf below = height_of(up, to_target);
+    const lv3 aside = level(up, to_target);
+    const lf room = f_sub(f_mul(reach, reach), level_dot(up, aside, aside));
     const lf most = f_add(below, f_sqrt(f_max(room, f_splat(0.0f))));
     const lm reachable = f_lt(f_splat(0.0f), room);
-    *drop = f_mul(f_keep(reachable, f_min(most, f_splat(0.0f))), f_mul(work->support, work->weight));
-    *rise = f_add(f_min(v3_dot(v3_sub(work->target, ankle), up), f_max(most, f_splat(0.0f))), f_mul(f_sub(f_splat(1.0f), work->support), f_splat(setup->max_pelvis_rise)));
+    *drop = f_mul(f_keep(reachable, f_min(most, f_splat(0.0f))), f_mul(goal->support, goal->weight));
+    *rise = f_add(f_min(height_of(up, v3_sub(goal->target, ankle)), f_max(most, f_splat(0.0f))), f_mul(f_sub(f_splat(1.0f), goal->support), f_splat(setup->max_pelvis_rise)));
 }
 
 /* Stores 3 or 4 floats of each lane in `where` only; the others' memory is not touched. */
@@ -609,21 +711,20 @@ lane_inline void store_local(const phx_crowd_task *task, const crowd_lanes *l, l
 }
 
 /* the leg in two bones */
-lane_inline void bend_leg(const phx_crowd_task *task, const crowd_lanes *l, uint32_t leg, lf weight, lf pelvis, leg_work *work) {
+lane_inline void bend_leg(const phx_crowd_task *task, const crowd_lanes *l, uint32_t leg, lf weight, lf pelvis, const leg_goal *goal, two_bone_out *out) {
     const phx_crowd_setup *setup = task->setup;
     const phx_leg_setup *rig = setup->legs + leg;
     const uint32_t lane = l->lane, index = l->group * setup->leg_count + leg;
     const phx_joint_rows *joints = task->joints + l->group * setup->plan.count;
     phx_leg_state *state = task->legs + index;
     const lf zero = f_splat(0.0f), one = f_splat(1.0f);
-    const lv3 up = v3_of(setup->up);
     const lv3 hip = v3_load(&joints[rig->hip].position, lane), knee = v3_load(&joints[rig->knee].position, lane);
     const lv3 ankle = v3_load(&joints[rig->ankle].position, lane);
     const lq4 hip_world = q4_load(&joints[rig->hip].rotation, lane);
 
     two_bone_in in;
     in.thigh = v3_sub(knee, hip), in.shin = v3_sub(ankle, knee);
-    in.delta = v3_sub(work->target, v3_add(hip, v3_scale(up, pelvis)));
+    in.delta = v3_sub(goal->target, raised(l->up, hip, pelvis));
     /* the leg's plane turns about the clip's own hinge; the straighter the leg, or the more the clip bends the knee backward,
      * the more about the hinge that the thigh's own frame says. A hinge, unlike a bend direction, does not turn over when the
      * foot rises past the hip. */
@@ -643,24 +744,23 @@ lane_inline void bend_leg(const phx_crowd_task *task, const crowd_lanes *l, uint
     limits.max_stretch = 1.0f, limits.stretch = 0;
     limits.limits = rig->limits, limits.short_at_min_bend = rig->short_at_min_bend, limits.open_at_max_bend = rig->open_at_max_bend;
     limits.cos_turn = -1.0f, limits.sin_turn = 0.0f, limits.turn_limit = 0;
-    work->bones = two_bone_core(&limits, &in, PHX_TWIST_INHERIT, FULL_LEG);
-    v3_store_where(l->good, &state->bend, lane, work->bones.bend);
-    f_store_where(l->good, state->residual.v + lane, work->bones.residual);
-    i_store_where(l->good, state->flags.v + lane, work->bones.flags);
+    *out = two_bone_core(&limits, &in, PHX_TWIST_INHERIT, FULL_LEG);
+    v3_store_where(l->good, &state->bend, lane, out->bend);
+    f_store_where(l->good, state->residual.v + lane, out->residual);
+    i_store_where(l->good, state->flags.v + lane, out->flags);
 }
 
 /* its new local rotations */
-lane_inline void write_leg(const phx_crowd_task *task, const crowd_lanes *l, uint32_t leg, lf weight, const leg_work *work) {
+lane_inline void write_leg(const phx_crowd_task *task, const crowd_lanes *l, uint32_t leg, lf weight, const leg_goal *goal, const two_bone_out *out) {
     const phx_leg_setup *rig = task->setup->legs + leg;
     const uint32_t lane = l->lane, index = l->group * task->setup->leg_count + leg;
     const phx_joint_rows *joints = task->joints + l->group * task->setup->plan.count;
     phx_leg_replay *replay = task->replays ? task->replays + index : NULL;
     const lf one = f_splat(1.0f);
-    const two_bone_out *out = &work->bones;
     const lm moved = m_and(l->good, out->moved);
     const lq4 hip_world = q4_load(&joints[rig->hip].rotation, lane), knee_world = q4_load(&joints[rig->knee].rotation, lane);
     const lm partial = f_lt(weight, one);
-    lq4 turn = work->turn;
+    lq4 turn = goal->turn;
     if (m_any(partial)) turn = q4_select(partial, q4_fraction(turn, weight), turn);
     const lq4 above_hip = rig->hip_parent == PHX_NO_JOINT ? q4_load(&task->root_rotation[l->group], lane) : q4_load(&joints[rig->hip_parent].rotation, lane);
     const lq4 hip_new = q4_mul(out->root_rotation, hip_world), knee_new = q4_mul(out->mid_rotation, knee_world);
@@ -671,12 +771,12 @@ lane_inline void write_leg(const phx_crowd_task *task, const crowd_lanes *l, uin
     store_local(task, l, moved, rig->hip_joint, rig->hip, above_hip, hip_new, replay ? &replay->hip : NULL);
     store_local(task, l, moved, rig->knee_joint, rig->knee, above_knee, knee_new, replay ? &replay->knee : NULL);
     store_local(task, l, moved, rig->ankle_joint, rig->ankle, above_ankle, ankle_new, replay ? &replay->ankle : NULL);
-    if (rig->ball_joint != PHX_NO_JOINT && m_any(work->toes)) {
-        lq4 toe = work->toe_turn;
+    if (rig->ball_joint != PHX_NO_JOINT && m_any(goal->toes)) {
+        lq4 toe = goal->toe_turn;
         if (m_any(partial)) toe = q4_select(partial, q4_fraction(toe, weight), toe);
         const lq4 above_ball = q4_mul(turn, q4_load(&joints[rig->ball_parent].rotation, lane));
         const lq4 ball_new = q4_mul(q4_mul(toe, turn), q4_load(&joints[rig->ball].rotation, lane));
-        store_local(task, l, m_and(moved, work->toes), rig->ball_joint, rig->ball, above_ball, ball_new, NULL);
+        store_local(task, l, m_and(moved, goal->toes), rig->ball_joint, rig->ball, above_ball, ball_new, NULL);
     }
 }
 
@@ -718,7 +818,7 @@ lane_inline lf follow_pelvis(const phx_crowd_task *task, const crowd_lanes *l, l
     lf old = f_load(character->pelvis.v + l->lane);
     /* a root that steps, as a capsule on stairs does, does not take the pelvis with it faster than it may move; a root that goes on
      * climbing or falling does, and so does one whose feet have no ground */
-    const lf climb = v3_dot(l->travel, v3_of(setup->up));
+    const lf climb = height_of(l->up, l->travel);
     const lm fast = m_and(m_and(l->remembered, f_lt(reach, f_abs(climb))), f_lt(f_splat(0.0f), l->dt));
     const lm stepped = m_and(m_andnot(fast, is_set(character->climbing.v + l->lane)), m_and(f_lt(f_abs(climb), f_splat(setup->max_pelvis_drop)), f_lt(f_splat(0.0f), weight)));
     f_store_where(l->good, character->climbing.v + l->lane, f_keep(fast, f_splat(1.0f)));
@@ -784,8 +884,9 @@ lane_inline void prefetch_bytes(const void *from, const void *to) {
 }
 
 /* the next of AHEAD_BURSTS shares of what LANES characters need */
-static lane_apart void ahead_fetch(ahead *a, const phx_crowd_task *task, uint32_t group, uint32_t lane) {
+lane_inline void ahead_fetch(ahead *a, const phx_crowd_task *task, uint32_t group, uint32_t lane) {
     const phx_poses *poses = &task->frame->poses;
+    if (!a->until) return;
     const uint32_t burst = a->burst++;
     const size_t next = task->first + PHX_TILE_CHARACTERS + group * PHX_BLOCK_LANES + lane;
     if (burst >= AHEAD_BURSTS || next >= a->until) return;
@@ -816,12 +917,12 @@ lane_cold void put_back_rows(const phx_crowd_task *task, const crowd_lanes *l, u
             memcpy(rows + k * PHX_BLOCK_LANES + lane, &kept->rows[k][lane], sizeof(float));
 }
 
-static void crowd_solve(const phx_crowd_task *task) {
+lane_inline void solve_about(const phx_crowd_task *task, phx_up axis) {
     const phx_crowd_setup *setup = task->setup;
     const phx_crowd_frame *frame = task->frame;
     const uint32_t legs = setup->leg_count;
     const lf zero = f_splat(0.0f), one = f_splat(1.0f);
-    const lv3 up = v3_of(setup->up);
+    const lup up = up_of(setup, axis);
     ahead next;
     ahead_plan(&next, task);
     for (uint32_t start = 0, group = 0; start < task->count; start += PHX_BLOCK_LANES, ++group) {
@@ -833,7 +934,7 @@ static void crowd_solve(const phx_crowd_task *task) {
             const lm active = m_from_bits(left >= LANES ? 0xFFFFFFFFu : (1u << left) - 1);
             const lf mark = f_load(task->good[group].v + lane);
             crowd_lanes l;
-            l.group = group, l.lane = lane, l.s = lanes_of(task->first + start, in_group, lane);
+            l.group = group, l.lane = lane, l.up = up, l.s = lanes_of(task->first + start, in_group, lane);
             l.good = m_and(active, f_lt(f_splat(0.5f), mark)), l.remembered = m_and(active, f_lt(f_splat(1.5f), mark));
             lm keeps = l.good; /* lanes that will remember this frame */
             if (lane_rare(frame->flags.data != NULL)) {
@@ -861,23 +962,24 @@ static void crowd_solve(const phx_crowd_task *task) {
             lf weight = one;
             if (frame->weight.data) weight = f_min(f_max(pack1(frame->weight, l.s.first, l.s.count), zero), one);
 
-            leg_work work[PHX_MAX_LEGS];
+            leg_goal goals[PHX_MAX_LEGS];
             lf drop = zero, rise = f_splat(setup->max_pelvis_rise), standing = zero, held = zero;
             next.burst = 0;
             const int all = m_all(l.good);
             for (uint32_t leg = 0; leg < legs; ++leg) {
                 leg_rows kept;
                 if (lane_rare(!all)) keep_rows(task, &l, leg, &kept);
-                see_ground(task, &l, leg, &work[leg]), ahead_fetch(&next, task, group, lane);
-                choose_ground(task, &l, leg, &work[leg]), ahead_fetch(&next, task, group, lane);
-                judge_contact(task, &l, leg, &work[leg]), ahead_fetch(&next, task, group, lane);
-                turn_foot(task, &l, leg, &work[leg]), ahead_fetch(&next, task, group, lane);
-                place_foot(task, &l, leg, &work[leg]), ahead_fetch(&next, task, group, lane);
+                leg_work work;
+                see_ground(task, &l, leg, &work), ahead_fetch(&next, task, group, lane);
+                choose_ground(task, &l, leg, &work), ahead_fetch(&next, task, group, lane);
+                judge_contact(task, &l, leg, &work), ahead_fetch(&next, task, group, lane);
+                turn_foot(task, &l, leg, &work), ahead_fetch(&next, task, group, lane);
+                place_foot(task, &l, leg, &work, &goals[leg]), ahead_fetch(&next, task, group, lane);
                 if (lane_rare(!all)) put_back_rows(task, &l, leg, &kept);
                 lf leg_drop, leg_rise;
-                pelvis_demand(setup, setup->legs + leg, joints, lane, &work[leg], &leg_drop, &leg_rise);
-                drop = f_min(leg_drop, drop), rise = f_min(leg_rise, rise), standing = f_max(work[leg].support, standing);
-                held = f_max(work[leg].weight, held);
+                pelvis_demand(setup, setup->legs + leg, joints, lane, l.up, &goals[leg], &leg_drop, &leg_rise);
+                drop = f_min(leg_drop, drop), rise = f_min(leg_rise, rise), standing = f_max(goals[leg].support, standing);
+                held = f_max(goals[leg].weight, held);
             }
             /* what every standing leg grants; legs that stand less grant more, which the best one takes back */
             rise = f_mul(f_max(f_sub(rise, f_mul(f_sub(one, standing), f_splat(setup->max_pelvis_rise))), zero), standing);
@@ -887,15 +989,16 @@ static void crowd_solve(const phx_crowd_task *task) {
             const lf applied = f_mul(pelvis, weight);
 
             for (uint32_t leg = 0; leg < legs; ++leg) {
-                bend_leg(task, &l, leg, weight, applied, &work[leg]), ahead_fetch(&next, task, group, lane);
-                write_leg(task, &l, leg, weight, &work[leg]), ahead_fetch(&next, task, group, lane);
+                two_bone_out bones;
+                bend_leg(task, &l, leg, weight, applied, &goals[leg], &bones), ahead_fetch(&next, task, group, lane);
+                write_leg(task, &l, leg, weight, &goals[leg], &bones), ahead_fetch(&next, task, group, lane);
             }
 
             if (setup->pelvis_joint != PHX_NO_JOINT) {
                 const size_t index = frame->poses.layout == PHX_POSE_COMPACT ? setup->pelvis_slot : setup->pelvis_joint;
                 const uint32_t parent = setup->pelvis_parent;
                 const lq4 above = parent == PHX_NO_JOINT ? q4_load(&task->root_rotation[group], lane) : q4_load(&joints[parent].rotation, lane);
-                lv3 local = q4_rotate(q4_conjugate(above), v3_scale(up, applied));
+                lv3 local = q4_rotate(q4_conjugate(above), v3_scale(up.v, applied));
                 if (task->scales && parent != PHX_NO_JOINT) {
                     const lv3 scale = v3_load(&task->scales[group * setup->plan.count + parent], lane);
                     local = v3(f_div(local.x, scale.x), f_div(local.y, scale.y), f_div(local.z, scale.z));
@@ -912,4 +1015,10 @@ static void crowd_solve(const phx_crowd_task *task) {
             v3_store_where(l.good, &character->root, lane, l.root);
         }
     }
+}
+
+static void crowd_solve(const phx_crowd_task *task) {
+    if (task->setup->up_axis == PHX_UP_Y) solve_about(task, PHX_UP_Y);
+    else if (task->setup->up_axis == PHX_UP_Z) solve_about(task, PHX_UP_Z);
+    else solve_about(task, PHX_UP_ANY);
 }

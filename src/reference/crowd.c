@@ -11,7 +11,98 @@ static phx_vec3 unit3(phx_vec3 a) { return scale3(a, 1.0f / sqrtf(max1(dot3(a, a
 static float ease(float old, float wanted, float keep) { return keep < 1.0f ? mix(wanted, old, keep) : old; }
 static float settle(float a) { return 1e-9f < fabsf(a) ? a : 0.0f; }
 static phx_vec3 settle3(phx_vec3 a) { return vec3(settle(a.x), settle(a.y), settle(a.z)); }
-static phx_vec3 level3(phx_vec3 a, phx_vec3 up) { return sub3(a, scale3(up, dot3(a, up))); }
+
+/* Heights and turns about up: fewer operations where up is an axis, and the same ones as in the lanes. */
+typedef struct up_of {
+    phx_vec3 v;
+    phx_up axis;
+} up_of;
+static up_of up_in(const phx_crowd_setup *setup) { return (up_of){setup->up, setup->up_axis}; }
+static float height_of(up_of up, phx_vec3 a) { return up.axis == PHX_UP_Y ? a.y : up.axis == PHX_UP_Z ? a.z : dot3(a, up.v); }
+static phx_vec3 raised(up_of up, phx_vec3 a, float by) {
+    switch (up.axis) {
+    case PHX_UP_Y: return vec3(a.x, a.y + by, a.z);
+    case PHX_UP_Z: return vec3(a.x, a.y, a.z + by);
+    default: return add3(a, scale3(up.v, by));
+    }
+}
+static phx_vec3 at_height(up_of up, phx_vec3 a, float height) {
+    switch (up.axis) {
+    case PHX_UP_Y: return vec3(a.x, height, a.z);
+    case PHX_UP_Z: return vec3(a.x, a.y, height);
+    default: return add3(sub3(a, scale3(up.v, dot3(a, up.v))), scale3(up.v, height));
+    }
+}
+static phx_vec3 level(up_of up, phx_vec3 a) {
+    return up.axis == PHX_UP_ANY ? sub3(a, scale3(up.v, dot3(a, up.v))) : at_height(up, a, 0.0f);
+}
+static float level_dot(up_of up, phx_vec3 a, phx_vec3 b) {
+    switch (up.axis) {
+    case PHX_UP_Y: return a.x * b.x + a.z * b.z;
+    case PHX_UP_Z: return a.x * b.x + a.y * b.y;
+    default: return dot3(a, b);
+    }
+}
+static float level_sine(up_of up, phx_vec3 a, phx_vec3 b) {
+    switch (up.axis) {
+    case PHX_UP_Y: return a.z * b.x - a.x * b.z;
+    case PHX_UP_Z: return a.x * b.y - a.y * b.x;
+    default: return dot3(cross3(a, b), up.v);
+    }
+}
+static phx_vec3 up_cross(up_of up, phx_vec3 a) {
+    switch (up.axis) {
+    case PHX_UP_Y: return vec3(a.z, 0.0f, -a.x);
+    case PHX_UP_Z: return vec3(-a.y, a.x, 0.0f);
+    default: return cross3(up.v, a);
+    }
+}
+static phx_vec3 up_mix(up_of up, phx_vec3 a, float t) {
+    switch (up.axis) {
+    case PHX_UP_Y: return vec3(a.x * t, mix(1.0f, a.y, t), a.z * t);
+    case PHX_UP_Z: return vec3(a.x * t, a.y * t, mix(1.0f, a.z, t));
+    default: return mix3(up.v, a, t);
+    }
+}
+static phx_vec3 about_up(up_of up, float sine, float versine, phx_vec3 a) {
+    const phx_vec3 side = up_cross(up, a);
+    switch (up.axis) {
+    case PHX_UP_Y: return vec3(a.x + (side.x * sine - a.x * versine), a.y, a.z + (side.z * sine - a.z * versine));
+    case PHX_UP_Z: return vec3(a.x + (side.x * sine - a.x * versine), a.y + (side.y * sine - a.y * versine), a.z);
+    default: return add3(a, add3(scale3(side, sine), scale3(cross3(up.v, side), versine)));
+    }
+}
+
+/* The shortest rotation that takes up to the unit vector `tilt`, less than a right angle away. */
+typedef struct lean {
+    phx_vec3 tilt;
+    float share; /* 1 / (1 + cosine) */
+    phx_quat turn;
+} lean;
+static lean lean_to(up_of up, phx_vec3 tilt) {
+    const float w = 1.0f + height_of(up, tilt), inverse = 1.0f / sqrtf(some1(w + w));
+    const phx_vec3 axis = scale3(up_cross(up, tilt), inverse);
+    return (lean){tilt, inverse * inverse + inverse * inverse, {axis.x, axis.y, axis.z, w * inverse}};
+}
+static phx_vec3 leaned(up_of up, const lean *l, phx_vec3 a) {
+    const phx_vec3 t = l->tilt;
+    if (up.axis == PHX_UP_ANY) {
+        const float height = dot3(a, up.v), part = (height + dot3(a, t)) * l->share;
+        return sub3(add3(a, scale3(t, (height + height) - part)), scale3(up.v, part));
+    }
+    const float height = height_of(up, a), part = level_dot(up, t, a), rest = height - part * l->share;
+    const float new_height = height_of(up, t) * height - part;
+    if (up.axis == PHX_UP_Y) return vec3(a.x + t.x * rest, new_height, a.z + t.z * rest);
+    return vec3(a.x + t.x * rest, a.y + t.y * rest, new_height);
+}
+static phx_quat lean_after(up_of up, const lean *l, float sine, float cosine) {
+    const phx_quat q = l->turn;
+    switch (up.axis) {
+    case PHX_UP_Y: return quat(q.x * cosine - q.z * sine, q.w * sine, q.z * cosine + q.x * sine, q.w * cosine);
+    case PHX_UP_Z: return quat(q.x * cosine + q.y * sine, q.y * cosine - q.x * sine, q.w * sine, q.w * cosine);
+    default: return mul4(q, quat(up.v.x * sine, up.v.y * sine, up.v.z * sine, cosine));
+    }
+}
 
 static uint32_t flags_of(const phx_crowd_frame *frame, size_t character) {
     uint32_t flags = 0;
@@ -24,7 +115,8 @@ void phx_reference_crowd_prepare(const phx_crowd_task *task) {
     const phx_crowd_setup *setup = task->setup;
     const phx_crowd_frame *frame = task->frame;
     const uint32_t legs = setup->leg_count, slots = setup->plan.count;
-    const phx_vec3 up = setup->up, none = vec3(0.0f, 0.0f, 0.0f);
+    const up_of up = up_in(setup);
+    const phx_vec3 none = vec3(0.0f, 0.0f, 0.0f);
     const int reuse = setup->ray_reuse_squared > 0.0f && !frame->bodies;
     const uint32_t padded = (task->count + PHX_BLOCK_LANES - 1) / PHX_BLOCK_LANES * PHX_BLOCK_LANES;
     for (uint32_t i = 0; i < padded; ++i) {
@@ -81,12 +173,12 @@ void phx_reference_crowd_prepare(const phx_crowd_task *task) {
                 }
                 if (reuse && remembered && 0.5f < leg_state->known.v[lane]) {
                     const phx_vec3 last = sub3(row3(&leg_state->point, lane), sub3(root, row3(&state->root, lane)));
-                    const phx_vec3 from_heel = level3(sub3(last, ends[0]), up), from_ball = level3(sub3(last, ends[1]), up);
-                    if (min1(dot3(from_heel, from_heel), dot3(from_ball, from_ball)) < setup->ray_reuse_squared) ask = 0;
+                    const phx_vec3 from_heel = level(up, sub3(last, ends[0])), from_ball = level(up, sub3(last, ends[1]));
+                    if (min1(level_dot(up, from_heel, from_heel), level_dot(up, from_ball, from_ball)) < setup->ray_reuse_squared) ask = 0;
                 }
             }
             for (int end = 0; end < 2; ++end) {
-                const phx_vec3 origin = good ? add3(root, add3(level3(ends[end], up), scale3(up, setup->step_up))) : none;
+                const phx_vec3 origin = good ? add3(root, at_height(up, ends[end], setup->step_up)) : none;
                 rays[end].org_x[lane] = origin.x, rays[end].org_y[lane] = origin.y, rays[end].org_z[lane] = origin.z;
                 rays[end].tfar[lane] = ask ? setup->ray_length : -1.0f;
                 rays[end].geomID[lane] = PHX_NO_HIT;
@@ -130,15 +222,16 @@ static phx_vec3 into(const carrier *c, phx_vec3 point) { return rotate3(conjugat
 /* A ray's hit as a point (root-relative) and unit normal; false for misses, ceilings, steep ground and nonsense. The point is
  * taken from the ray's own origin, so that a hit that comes a frame late still lies on the ground. */
 static int read_hit(const phx_crowd_task *task, const phx_ray_block *ray, uint32_t lane, phx_vec3 root, phx_vec3 *point, phx_vec3 *normal) {
-    const phx_vec3 up = task->setup->up, n = vec3(ray->Ng_x[lane], ray->Ng_y[lane], ray->Ng_z[lane]);
+    const up_of up = up_in(task->setup);
+    const phx_vec3 n = vec3(ray->Ng_x[lane], ray->Ng_y[lane], ray->Ng_z[lane]);
     const phx_vec3 origin = vec3(ray->org_x[lane], ray->org_y[lane], ray->org_z[lane]);
     const float t = ray->tfar[lane], squared = dot3(n, n);
     const uint32_t body = ray->geomID[lane];
     int ok = 1e-20f < squared && squared < 1e20f && 0.0f <= t && t <= task->setup->ray_length && body != PHX_NO_HIT;
     if (task->frame->bodies) ok = ok && body < task->frame->body_count;
     *normal = scale3(n, 1.0f / sqrtf(ok ? squared : 1.0f));
-    *point = sub3(sub3(origin, root), scale3(up, ok ? t : 0.0f));
-    return ok && dot3(*point, *point) < 1e18f && task->setup->cos_max_slope <= dot3(*normal, up);
+    *point = raised(up, sub3(origin, root), -(ok ? t : 0.0f));
+    return ok && dot3(*point, *point) < 1e18f && task->setup->cos_max_slope <= height_of(up, *normal);
 }
 
 typedef struct ground_plane {
@@ -153,22 +246,22 @@ typedef struct ground_plane {
  * disagree by more than 35 degrees there is an edge between heel and ball, and the foot stands on the higher side. */
 static ground_plane plane_under(const phx_crowd_task *task, const phx_ray_block *rays, uint32_t lane, phx_vec3 root) {
     const phx_crowd_setup *setup = task->setup;
-    const phx_vec3 up = setup->up;
+    const up_of up = up_in(setup);
     const float cos_edge = 0.8191520f;
     phx_vec3 heel_point, heel_normal, ball_point, ball_normal;
     const int heel_hit = read_hit(task, rays, lane, root, &heel_point, &heel_normal);
     const int ball_hit = read_hit(task, rays + 1, lane, root, &ball_point, &ball_normal);
-    const int on_heel = heel_hit && (!ball_hit || dot3(ball_point, up) < dot3(heel_point, up));
+    const int on_heel = heel_hit && (!ball_hit || height_of(up, ball_point) < height_of(up, heel_point));
     ground_plane plane;
     plane.seen = heel_hit || ball_hit;
-    plane.ball_ground = dot3(ball_point, up), plane.ball_hit = ball_hit;
+    plane.ball_ground = height_of(up, ball_point), plane.ball_hit = ball_hit;
     plane.point = on_heel ? heel_point : ball_point;
     plane.normal = on_heel ? heel_normal : ball_normal;
     plane.body = on_heel ? rays[0].geomID[lane] : rays[1].geomID[lane];
     if (heel_hit && ball_hit) {
         const phx_vec3 along = sub3(ball_point, heel_point), sum = add3(heel_normal, ball_normal);
         const phx_vec3 common = unit3(sub3(sum, scale3(along, dot3(sum, along) / max1(dot3(along, along), 1e-30f))));
-        if (setup->cos_max_slope <= dot3(common, up) && cos_edge <= dot3(common, heel_normal) && cos_edge <= dot3(common, ball_normal))
+        if (setup->cos_max_slope <= height_of(up, common) && cos_edge <= dot3(common, heel_normal) && cos_edge <= dot3(common, ball_normal))
             plane.normal = common;
     }
     return plane;
@@ -198,11 +291,11 @@ static leg_work place_foot(const phx_crowd_task *task, const one *o, uint32_t le
     const phx_joint_rows *joints = task->joints + o->group * setup->plan.count;
     phx_leg_state *state = task->legs + index;
     phx_carried_plane *carried = task->carried ? task->carried + index : NULL;
-    const phx_vec3 up = setup->up;
+    const up_of up = up_in(setup);
     const phx_vec3 hip = row3(&joints[rig->hip].position, lane), knee = row3(&joints[rig->knee].position, lane);
     const phx_vec3 ankle = row3(&joints[rig->ankle].position, lane);
     const phx_vec3 heel = row3(&task->feet[index].heel, lane), ball = row3(&task->feet[index].ball, lane);
-    const float heel_height = dot3(heel, up), ball_height = dot3(ball, up), ankle_height = dot3(ankle, up);
+    const float heel_height = height_of(up, heel), ball_height = height_of(up, ball);
     const float sole_height = min1(heel_height, ball_height);
     const float dt = o->step.dt;
 
@@ -226,12 +319,12 @@ static leg_work place_foot(const phx_crowd_task *task, const one *o, uint32_t le
     } else {
         last_ball = sub3(last_ball, o->travel), lock_point = sub3(lock_point, o->travel);
     }
-    if (!known) last_point = vec3(0.0f, 0.0f, 0.0f), last_normal = up;
+    if (!known) last_point = vec3(0.0f, 0.0f, 0.0f), last_normal = up.v;
     /* at an edge a locked foot stays on the tread that it was put on, although its rays now fall past it */
     int locked_before = there && 0.5f < state->locked.v[lane];
-    const float last_ground = state->ball_ground.v[lane] - dot3(o->travel, up);
-    const float last_per_up = 1.0f / dot3(last_normal, up);
-    float per_up = 1.0f / (plane.seen ? dot3(plane.normal, up) : 1.0f);
+    const float last_ground = state->ball_ground.v[lane] - height_of(up, o->travel);
+    const float last_per_up = 1.0f / height_of(up, last_normal);
+    float per_up = 1.0f / (plane.seen ? height_of(up, plane.normal) : 1.0f);
     int past_edge = 0;
     if (locked_before && plane.seen) {
         const float tread = height_over(last_point, last_normal, last_per_up, lock_point);
@@ -273,8 +366,8 @@ static leg_work place_foot(const phx_crowd_task *task, const one *o, uint32_t le
         const float exit_height = setup->exit_height > 0.0f ? setup->exit_height : length * 0.07f;
         const float enter_speed = setup->enter_speed > 0.0f ? setup->enter_speed : length * 0.5f;
         const float exit_speed = setup->exit_speed > 0.0f ? setup->exit_speed : length * 1.2f;
-        const phx_vec3 path = level3(sub3(ball, last_ball), up);
-        const float moved = dot3(path, path), slow = enter_speed * dt, fast = exit_speed * dt; /* squares are compared */
+        const phx_vec3 path = level(up, sub3(ball, last_ball));
+        const float moved = level_dot(up, path, path), slow = enter_speed * dt, fast = exit_speed * dt; /* squares are compared */
         const int moving = known && 0.0f < dt;
         entering = sole_height < enter_height && (!moving || moved < slow * slow);
         const int leaving = exit_height < sole_height || (moving && fast * fast < moved);
@@ -288,7 +381,7 @@ static leg_work place_foot(const phx_crowd_task *task, const one *o, uint32_t le
     support = max1(firm, support);
 
     /* a jump of the ground is not followed at once: the foot keeps its height and the difference dies away; never into the ground */
-    const phx_vec3 floor_point = sub3(ankle, scale3(up, ankle_height));
+    const phx_vec3 floor_point = level(up, ankle);
     const float height = height_over(plane.point, plane.normal, per_up, floor_point);
     const float last_height = height_over(last_point, last_normal, last_per_up, floor_point);
     const float error = min1(max1(sole_height, -setup->plant_height), setup->plant_height) * planted; /* what the clip itself hovers or sinks */
@@ -296,42 +389,44 @@ static leg_work place_foot(const phx_crowd_task *task, const one *o, uint32_t le
     jump = max1(jump, -max1(sole_height - error, 0.0f));
 
     /* the attitude: towards the ground's normal as far as the foot stands, within pitch and roll limits, smoothed */
-    const phx_vec3 heading = level3(sub3(ball, heel), up);
-    const float heading_squared = dot3(heading, heading);
-    const phx_vec3 ahead = unit3(1e-12f < heading_squared ? heading : level3(spare_direction(up), up)), side = cross3(up, ahead);
-    const phx_vec3 leaning = unit3(mix3(up, plane.normal, support));
-    const float pitch = min1(max1(dot3(leaning, ahead), -setup->sin_max_pitch), setup->sin_max_pitch);
-    const float roll = min1(max1(dot3(leaning, side), -setup->sin_max_roll), setup->sin_max_roll);
+    const phx_vec3 heading = level(up, sub3(ball, heel));
+    const float heading_squared = level_dot(up, heading, heading);
+    const phx_vec3 forward = 1e-12f < heading_squared ? heading : level(up, spare_direction(up.v));
+    const phx_vec3 ahead = scale3(forward, 1.0f / sqrtf(max1(level_dot(up, forward, forward), 1e-30f))), side = up_cross(up, ahead);
+    const phx_vec3 leaning = unit3(up_mix(up, plane.normal, support));
+    const float pitch = min1(max1(level_dot(up, leaning, ahead), -setup->sin_max_pitch), setup->sin_max_pitch);
+    const float roll = min1(max1(level_dot(up, leaning, side), -setup->sin_max_roll), setup->sin_max_roll);
     const float upright = sqrtf(max1((1.0f - pitch * pitch) - roll * roll, 0.0f));
-    phx_vec3 tilt = add3(add3(scale3(ahead, pitch), scale3(side, roll)), scale3(up, upright));
+    phx_vec3 tilt = at_height(up, add3(scale3(ahead, pitch), scale3(side, roll)), upright);
     const int limited = 1e-8f < dot3(sub3(tilt, leaning), sub3(tilt, leaning));
     if (known) {
         const phx_vec3 last_tilt = row3(&state->tilt, lane);
         tilt = o->step.tilt_keep < 1.0f ? unit3(settle3(mix3(tilt, last_tilt, o->step.tilt_keep))) : last_tilt;
     }
-    const phx_quat turn = between_near(up, tilt);
+    const lean foot_lean = lean_to(up, tilt);
 
     /* the lock's turn about up: the foot keeps its heading on the body; what is left after release dies away */
     int holds = locked_before;
     float yaw = o->remembered ? settle(state->yaw.v[lane] * o->step.release_keep) : 0.0f;
     if (locked_before) {
-        const phx_vec3 locked_heading = level3(lock_heading, up);
-        const float scale = sqrtf(heading_squared * dot3(locked_heading, locked_heading));
-        const float cosine = dot3(heading, locked_heading), sine = dot3(cross3(heading, locked_heading), up);
+        const phx_vec3 locked_heading = level(up, lock_heading);
+        const float scale = sqrtf(heading_squared * level_dot(up, locked_heading, locked_heading));
+        const float cosine = level_dot(up, heading, locked_heading), sine = level_sine(up, heading, locked_heading);
         const phx_quat back = turn4(vec3(1.0f, 0.0f, 0.0f), cosine, sine, max1(scale, 1e-20f));
         const float kept = 1e-12f < scale ? back.x : 0.0f;
         holds = fabsf(kept) <= setup->sin_half_release_twist;
         if (holds) yaw = kept;
     }
-    const phx_quat yaw_turn = quat(up.x * yaw, up.y * yaw, up.z * yaw, sqrtf(1.0f - yaw * yaw));
-    const phx_vec3 turned_heel = add3(ball, rotate3(yaw_turn, sub3(heel, ball))), turned_ankle = add3(ball, rotate3(yaw_turn, sub3(ankle, ball)));
+    const float yaw_cos = sqrtf(1.0f - yaw * yaw), sine = (yaw + yaw) * yaw_cos, versine = (yaw + yaw) * yaw;
+    const phx_vec3 turned_heel = add3(ball, about_up(up, sine, versine, sub3(heel, ball)));
+    const phx_vec3 turned_ankle = add3(ball, about_up(up, sine, versine, sub3(ankle, ball)));
 
     /* the foot's pose over flat ground, carried to the plane; then lifted so that its deepest point keeps its animated height,
      * less what the clip itself hovers or sinks while the foot stands */
-    const phx_vec3 ground = add3(floor_point, scale3(up, height));
-    phx_vec3 new_heel = add3(ground, rotate3(turn, sub3(turned_heel, floor_point)));
-    phx_vec3 new_ball = add3(ground, rotate3(turn, sub3(ball, floor_point)));
-    phx_vec3 new_ankle = add3(ground, rotate3(turn, sub3(turned_ankle, floor_point)));
+    const phx_vec3 ground = at_height(up, ankle, height);
+    phx_vec3 new_heel = add3(ground, leaned(up, &foot_lean, sub3(turned_heel, floor_point)));
+    phx_vec3 new_ball = add3(ground, leaned(up, &foot_lean, sub3(ball, floor_point)));
+    phx_vec3 new_ankle = add3(ground, leaned(up, &foot_lean, sub3(turned_ankle, floor_point)));
     const float heel_lift = (heel_height - error) - dot3(sub3(new_heel, plane.point), plane.normal);
     const float ball_lift = (ball_height - error) - dot3(sub3(new_ball, plane.point), plane.normal);
     const phx_vec3 lift = scale3(plane.normal, max1(heel_lift, ball_lift));
@@ -347,25 +442,25 @@ static leg_work place_foot(const phx_crowd_task *task, const one *o, uint32_t le
     if (starts) { /* where its ray fell, if that is near: then the ground there is known */
         const phx_ray_block *ray = task->rays + index * 2 + 1;
         const phx_vec3 from = sub3(vec3(ray->org_x[lane], ray->org_y[lane], ray->org_z[lane]), o->root);
-        const phx_vec3 fell = add3(from, scale3(up, height_over(plane.point, plane.normal, per_up, from)));
+        const phx_vec3 fell = raised(up, from, height_over(plane.point, plane.normal, per_up, from));
         const phx_vec3 to_ray = reject3(sub3(fell, new_ball), plane.normal);
         if (length3(sub3(to_ray, offset)) < length * 0.02f) offset = to_ray;
     }
     new_heel = add3(new_heel, offset), new_ball = add3(new_ball, offset);
-    const phx_vec3 placed = add3(add3(new_ankle, offset), scale3(up, jump));
+    const phx_vec3 placed = raised(up, add3(new_ankle, offset), jump);
     const phx_vec3 under_ball = sub3(new_ball, scale3(plane.normal, dot3(sub3(new_ball, plane.point), plane.normal)));
     const phx_vec3 new_lock = starts ? under_ball : lock_point;
-    const phx_vec3 new_lock_heading = starts ? rotate3(yaw_turn, heading) : lock_heading;
+    const phx_vec3 new_lock_heading = starts ? about_up(up, sine, versine, heading) : lock_heading;
 
     leg_work work;
     work.support = support, work.weight = weight, work.length = length;
     work.target = mix3(ankle, placed, weight);
-    work.turn = mul4(turn, yaw_turn);
+    work.turn = lean_after(up, &foot_lean, yaw, yaw_cos);
     if (weight < 1.0f) work.turn = fraction4(work.turn, weight);
     work.toes = limited && plane.seen;
     work.toe_turn = quat_identity();
     if (work.toes) { /* the toes lie on the ground that is too steep for the foot */
-        const phx_vec3 steep = unit3(mix3(up, plane.normal, support * weight));
+        const phx_vec3 steep = unit3(up_mix(up, plane.normal, support * weight));
         const phx_quat toe = between_near(tilt, steep);
         const float half_sine = sqrtf((toe.x * toe.x + toe.y * toe.y) + toe.z * toe.z);
         const float toe_sine = min1(half_sine, setup->sin_half_toe);
@@ -388,8 +483,8 @@ static leg_work place_foot(const phx_crowd_task *task, const one *o, uint32_t le
     set_row3(&state->tilt, lane, tilt);
     state->stands.v[lane] = firm, state->grip.v[lane] = grip, state->locked.v[lane] = locked || starts ? 1.0f : 0.0f;
     set_row3(&state->offset, lane, offset), state->yaw.v[lane] = yaw;
-    set_row3(&state->heel_shift, lane, scale3(level3(sub3(new_heel, heel), up), weight));
-    set_row3(&state->ball_shift, lane, scale3(level3(sub3(new_ball, ball), up), weight));
+    set_row3(&state->heel_shift, lane, scale3(level(up, sub3(new_heel, heel)), weight));
+    set_row3(&state->ball_shift, lane, scale3(level(up, sub3(new_ball, ball)), weight));
     set_row3(&state->target, lane, work.target);
     state->support.v[lane] = support, state->body.v[lane] = plane.body;
     return work;
@@ -398,16 +493,16 @@ static leg_work place_foot(const phx_crowd_task *task, const one *o, uint32_t le
 /* How far the pelvis must sink for this leg to reach (<= 0), and how far the ground pushes it up (any sign). */
 static void pelvis_demand(const phx_crowd_setup *setup, const phx_leg_setup *rig, const phx_joint_rows *joints, uint32_t lane, const leg_work *work,
                           float *drop, float *rise) {
-    const phx_vec3 up = setup->up;
+    const up_of up = up_in(setup);
     const phx_vec3 hip = row3(&joints[rig->hip].position, lane), ankle = row3(&joints[rig->ankle].position, lane);
     const float reach = max1(work->length * setup->max_extension, length3(sub3(ankle, hip)));
     const phx_vec3 to_target = sub3(work->target, hip);
-    const float below = dot3(to_target, up);
-    const phx_vec3 level = sub3(to_target, scale3(up, below));
-    const float room = reach * reach - dot3(level, level);
+    const float below = height_of(up, to_target);
+    const phx_vec3 aside = level(up, to_target);
+    const float room = reach * reach - level_dot(up, aside, aside);
     const float most = below + sqrtf(max1(room, 0.0f));
     *drop = (0.0f < room ? min1(most, 0.0f) : 0.0f) * (work->support * work->weight);
-    *rise = min1(dot3(sub3(work->target, ankle), up), max1(most, 0.0f)) + (1.0f - work->support) * setup->max_pelvis_rise;
+    *rise = min1(height_of(up, sub3(work->target, ankle)), max1(most, 0.0f)) + (1.0f - work->support) * setup->max_pelvis_rise;
 }
 
 /* Length back to 1 by one Newton step: products of unit quaternions are that near. */
@@ -433,14 +528,13 @@ static void solve_leg(const phx_crowd_task *task, const one *o, uint32_t leg, fl
     const phx_joint_rows *joints = task->joints + o->group * setup->plan.count;
     phx_leg_state *state = task->legs + index;
     phx_leg_replay *replay = task->replays ? task->replays + index : NULL;
-    const phx_vec3 up = setup->up;
     const phx_vec3 hip = row3(&joints[rig->hip].position, lane), knee = row3(&joints[rig->knee].position, lane);
     const phx_vec3 ankle = row3(&joints[rig->ankle].position, lane);
     const phx_quat hip_world = row4(&joints[rig->hip].rotation, lane), knee_world = row4(&joints[rig->knee].rotation, lane);
 
     phx_leg_in in;
     in.thigh = sub3(knee, hip), in.shin = sub3(ankle, knee);
-    in.delta = sub3(work->target, add3(hip, scale3(up, pelvis)));
+    in.delta = sub3(work->target, raised(up_in(setup), hip, pelvis));
     /* the leg's plane turns about the clip's own hinge; the straighter the leg, or the more the clip bends the knee backward,
      * the more about the hinge that the thigh's own frame says. A hinge, unlike a bend direction, does not turn over when the
      * foot rises past the hip. */
@@ -518,7 +612,7 @@ static float follow_pelvis(const phx_crowd_task *task, const one *o, float wante
     float old = character->pelvis.v[o->lane];
     /* a root that steps, as a capsule on stairs does, does not take the pelvis with it faster than it may move; a root that goes on
      * climbing or falling does, and so does one whose feet have no ground */
-    const float climb = dot3(o->travel, setup->up);
+    const float climb = height_of(up_in(setup), o->travel);
     const int fast = o->remembered && reach < fabsf(climb) && 0.0f < dt;
     if (fast && character->climbing.v[o->lane] <= 0.5f && fabsf(climb) < setup->max_pelvis_drop && 0.0f < weight) old = old - climb;
     character->climbing.v[o->lane] = fast ? 1.0f : 0.0f;

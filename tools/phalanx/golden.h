@@ -16,8 +16,8 @@ static const struct {
     {"aim", 0x1d1e67f55fc7b088u},
     {"limit", 0x970687d88e26fbb1u},
     {"pose", 0x1869b31d9d20f79cu},
-    {"crowd", 0x63783106f019d04bu},
-    {"tiles", 0xc14c13fbeac817cfu},
+    {"crowd", 0xfbb8ac4943d19c44u},
+    {"tiles", 0xdc0186171280a16du},
 };
 
 #endif
