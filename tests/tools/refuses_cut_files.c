@@ -4,7 +4,6 @@
 #define _GNU_SOURCE
 #include "support.h"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/resource.h>
@@ -12,7 +11,7 @@
 
 #include "io/character.h"
 #include "io/ground.h"
-#include "shared_files.h"
+#include "made_files.h"
 #include "tool.h"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -21,44 +20,11 @@ enum { SECONDS = 30, SANITIZED = 1 };
 enum { SECONDS = 5, SANITIZED = 0 };
 #endif
 
-typedef struct bytes {
-    unsigned char *at;
-    size_t size;
-} bytes;
-
-static bytes bytes_of_text(const char *text) { return (bytes){(unsigned char *)strdup(text), strlen(text)}; }
-
 static bytes bytes_of_file(const char *path) {
     bytes b;
     io_error error;
     if (!io_read_file(path, &b.at, &b.size, &error)) fail_msg("%s", error.text);
     return b;
-}
-
-static void write_bytes(const char *path, const void *data, size_t size) {
-    const int out = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    assert_true(out >= 0);
-    assert_int_equal(write(out, data, size), size);
-    close(out);
-}
-
-/* Legs of 0.45 + 0.45 m that stand, hips swaying a little. */
-static bytes standing_bvh(void) {
-    static const char leg[] = "  JOINT %sUpLeg\n  {\n    OFFSET %s0.1 0 0\n    CHANNELS 3 Zrotation Xrotation Yrotation\n    JOINT %sLeg\n    {\n"
-                              "      OFFSET 0 -0.45 0.01\n      CHANNELS 3 Zrotation Xrotation Yrotation\n      JOINT %sFoot\n      {\n"
-                              "        OFFSET 0 -0.45 -0.01\n        CHANNELS 3 Zrotation Xrotation Yrotation\n        End Site\n        {\n"
-                              "          OFFSET 0 -0.05 0.12\n        }\n      }\n    }\n  }\n";
-    char text[4096];
-    int n = snprintf(text, sizeof text, "HIERARCHY\nROOT Hips\n{\n  OFFSET 0 0.98 0\n"
-                                        "  CHANNELS 6 Xposition Yposition Zposition Zrotation Xrotation Yrotation\n");
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-    n += snprintf(text + n, sizeof text - (size_t)n, leg, "Left", "", "Left", "Left");
-    n += snprintf(text + n, sizeof text - (size_t)n, leg, "Right", "-", "Right", "Right");
-#pragma GCC diagnostic pop
-    n += snprintf(text + n, sizeof text - (size_t)n, "}\nMOTION\nFrames: 4\nFrame Time: 0.1\n");
-    for (int f = 0; f < 4; ++f) n += snprintf(text + n, sizeof text - (size_t)n, "0 0.97 0.00%d 0 0 0  0 0 0 0 0 0 0 0 0  0 0 0 0 0 0 0 0 0\n", f);
-    return bytes_of_text(text);
 }
 
 static bytes small_gltf(void) {

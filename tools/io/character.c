@@ -227,11 +227,12 @@ int32_t io_character_find_joint(const io_character *character, const char *name)
 
 bool io_character_find_clip(const io_character *character, const char *name, size_t *clip, io_error *error) {
     *clip = 0;
-    if (name == NULL || *name == 0) return true;
+    if (name == NULL) return true;
     for (int pass = 0; pass < 2; ++pass) {
         for (size_t c = 0; c < character->clip_count; ++c) {
             const char *whole = character->clips[c].name, *bar = strrchr(whole, '|');
-            if (strcmp(pass == 0 ? whole : bar != NULL ? bar + 1 : "", name) == 0) {
+            if (pass == 1 && bar == NULL) continue;
+            if (strcmp(pass == 0 ? whole : bar + 1, name) == 0) {
                 *clip = c;
                 return true;
             }

@@ -79,21 +79,24 @@ void *io_reallocate(void *memory, size_t count, size_t item_size) {
 
 char *io_copy_text(const char *text) { return io_format_text("%s", text); }
 
+const char *io_input_name(const char *path) { return strcmp(path, "-") == 0 ? "standard input" : path; }
+
 bool io_read_file(const char *path, uint8_t **data, size_t *size, io_error *error) {
     const size_t largest = (size_t)512 << 20;
     *data = NULL;
     *size = 0;
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0) return io_fail(error, "%s: cannot be opened: %s", path, strerror(errno));
+    const char *name = io_input_name(path);
+    int file = name == path ? open(path, O_RDONLY | O_CLOEXEC) : dup(STDIN_FILENO);
+    if (file < 0) return io_fail(error, "%s: cannot be opened: %s", name, strerror(errno));
     struct stat status;
     if (fstat(file, &status) != 0 || S_ISDIR(status.st_mode)) {
         close(file);
-        return io_fail(error, "%s: is a directory; name a file in it", path);
+        return io_fail(error, "%s: is a directory; name a file in it", name);
     }
     size_t capacity = S_ISREG(status.st_mode) && status.st_size > 0 ? (size_t)status.st_size : 65536;
     if (capacity > largest) {
         close(file);
-        return io_fail(error, "%s: holds more than 512 MB; give a smaller file", path);
+        return io_fail(error, "%s: holds more than 512 MB; give a smaller file", name);
     }
     uint8_t *bytes = io_reallocate(NULL, capacity + 1, 1);
     size_t filled = 0;
@@ -102,7 +105,7 @@ bool io_read_file(const char *path, uint8_t **data, size_t *size, io_error *erro
             if (capacity >= largest) {
                 free(bytes);
                 close(file);
-                return io_fail(error, "%s: holds more than 512 MB; give a smaller file", path);
+                return io_fail(error, "%s: holds more than 512 MB; give a smaller file", name);
             }
             capacity = capacity * 2 + 4096 < largest ? capacity * 2 + 4096 : largest;
             bytes = io_reallocate(bytes, capacity + 1, 1);
@@ -113,7 +116,7 @@ bool io_read_file(const char *path, uint8_t **data, size_t *size, io_error *erro
             int why = errno;
             free(bytes);
             close(file);
-            return io_fail(error, "%s: cannot be read: %s", path, strerror(why));
+            return io_fail(error, "%s: cannot be read: %s", name, strerror(why));
         }
         if (got == 0) break;
         filled += (size_t)got;
@@ -135,6 +138,22 @@ static bool write_all(int file, const void *data, size_t size) {
         size -= (size_t)put;
     }
     return true;
+}
+
+bool io_can_write(const char *path, io_error *error) {
+    struct stat status;
+    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) {
+        if (S_ISDIR(status.st_mode)) errno = EISDIR;
+        else if (access(path, W_OK) == 0) return true;
+        return io_fail(error, "%s: cannot be written: %s", path, strerror(errno));
+    }
+    char *resolved = realpath(path, NULL), *temporary = io_format_text("%s.XXXXXX", resolved != NULL ? resolved : path);
+    const int file = mkostemp(temporary, O_CLOEXEC);
+    if (file < 0) io_fail(error, "%s: cannot be written: %s", path, strerror(errno));
+    else close(file), unlink(temporary);
+    free(temporary);
+    free(resolved);
+    return file >= 0;
 }
 
 bool io_write_file(const char *path, const void *data, size_t size, io_error *error) {

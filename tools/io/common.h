@@ -36,13 +36,19 @@ void *io_reallocate(void *memory, size_t count, size_t item_size);
 char *io_copy_text(const char *text);
 char *io_format_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* The whole file, followed by one zero byte that `size` does not count. Directories, devices without an end and files
- * above 512 MB are refused. Free `*data`. */
+/* The whole file, or standard input for "-", followed by one zero byte that `size` does not count. Directories, devices without an end
+ * and files above 512 MB are refused. Free `*data`. */
 bool io_read_file(const char *path, uint8_t **data, size_t *size, io_error *error);
 
 /* Writes beside `path` and renames into place, so that `path` holds either its old content or all of the new one.
  * A path that exists and is no regular file (a pipe, /dev/stdout) is written to directly. */
 bool io_write_file(const char *path, const void *data, size_t size, io_error *error);
+
+/* What io_write_file would say now about a path that cannot be written: asked before work that takes long. Leaves nothing behind. */
+bool io_can_write(const char *path, io_error *error);
+
+/* The name of what io_read_file reads, for sentences. */
+const char *io_input_name(const char *path);
 
 /* Whether the file's name ends in `extension` (".bvh"), whatever its case. */
 bool io_has_extension(const char *path, const char *extension);

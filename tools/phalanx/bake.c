@@ -133,6 +133,7 @@ int command_bake(int argc, char **argv) {
     const phx_backend *backend = backend_name != NULL ? phx_backend_find(backend_name) : phx_backend_best();
     if (backend == NULL)
         return cli_complain(CLI_INPUT, "bake", "there is no backend '%s' here; `phalanx backends` lists those there are", backend_name);
+    if (!cli_files_writable("bake", named, sizeof named / sizeof *named)) return CLI_INPUT;
 
     io_error error;
     io_notes notes = {0};
@@ -172,6 +173,7 @@ int command_bake(int argc, char **argv) {
         good = crowd_run_start(&walk, &run, &error);
     }
     if (good) {
+        figures_note_slope(ground_name, ground, &notes);
         quality quality[QUALITY_KINDS];
         sole_samples soles;
         quality_measure(&motion, ground, &run, 1 / motion.frame_rate, quality, &soles);

@@ -131,3 +131,13 @@ bool cli_files_distinct(const char *command, const cli_file *files, size_t count
         }
     return true;
 }
+
+bool cli_files_writable(const char *command, const cli_file *files, size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+        io_error error;
+        if (!files[i].written || !is_file(files + i) || io_can_write(files[i].path, &error)) continue;
+        cli_complain(CLI_INPUT, command, "%s: %s", files[i].name, error.text);
+        return false;
+    }
+    return true;
+}

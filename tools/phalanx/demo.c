@@ -102,8 +102,9 @@ int command_demo(int argc, char **argv) {
     uint64_t capture_frame = frames - 1, capture_first = 0, capture_count = 64;
     if (!cli_count("demo", "--capture-frame", capture_frame_text, 0, frames - 1, &capture_frame) ||
         !cli_count("demo", "--capture-first", capture_first_text, 0, count - 1, &capture_first) ||
-        !cli_count("demo", "--capture-count", capture_count_text, 1, count, &capture_count))
+        !cli_count("demo", "--capture-count", capture_count_text, 1, count - capture_first, &capture_count))
         return CLI_USAGE;
+    if (capture_count > count - capture_first) capture_count = count - capture_first; /* of the 64 that nobody asked for */
     if (capture == NULL && (capture_frame_text != NULL || capture_first_text != NULL || capture_count_text != NULL))
         return cli_complain(CLI_USAGE, "demo", "--capture-frame, --capture-first and --capture-count need --capture FILE");
     if (character_path == NULL && (clip_text != NULL || given_legs != NULL || unit != NULL || up != NULL))
@@ -111,6 +112,7 @@ int command_demo(int argc, char **argv) {
     const phx_backend *backend = backend_name != NULL ? phx_backend_find(backend_name) : phx_backend_best();
     if (backend == NULL)
         return cli_complain(CLI_INPUT, "demo", "there is no backend '%s' here; `phalanx backends` lists those there are", backend_name);
+    if (!cli_files_writable("demo", named, sizeof named / sizeof *named)) return CLI_INPUT;
 
     io_error error;
     io_notes notes = {0};
@@ -161,6 +163,7 @@ int command_demo(int argc, char **argv) {
         good = crowd_run_start(&walk, &run, &error);
     }
     if (good) {
+        figures_note_slope(ground_name, ground, &notes);
         quality quality[QUALITY_KINDS];
         sole_samples soles;
         quality_measure(&motion, ground, &run, dt, quality, &soles);

@@ -149,7 +149,6 @@ int command_feet(int argc, char **argv) {
     feet_options with = {file, backend, json, capture, LAST_FRAME};
     if (!cli_count("feet", "--capture-frame", capture_frame, 0, SCENARIO_MAX_FRAMES, &with.capture_frame)) return CLI_USAGE;
     if (capture_frame && !capture) return cli_complain(CLI_USAGE, "feet", "--capture-frame needs --capture FILE");
-    if (strcmp(file, "-") == 0) file = "/dev/stdin";
     if (!scenario_load(file, &scene, &error)) return cli_complain(CLI_INPUT, "feet", "%s", error.text);
     const bool good = run(scene, &with, &out, &error);
     if (good) fwrite(out.text, 1, out.length, stdout);

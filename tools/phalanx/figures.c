@@ -33,6 +33,9 @@ static const char *clip_name(const motion *motion) {
     return motion->clip < motion->character->clip_count ? motion->character->clips[motion->clip].name : "rest pose";
 }
 
+/* Crowds take their memory for whole tiles of 64: what a character takes shows where a tile is full. */
+static double bytes_per_character(const crowd_run *run) { return (double)run->memory / ((run->characters + 63) / 64 * 64); }
+
 json_t *figures_json(const figures *f) {
     const crowd_run *run = f->run;
     const crowd_times *t = &run->ns_per_foot;
@@ -55,13 +58,22 @@ json_t *figures_json(const figures *f) {
     json_object_set_new(root, "reference", json_pack("{s:f, s:f}", "ns_per_foot_total", run->reference_total, "speedup", speedup(run)));
     json_object_set_new(
         root, "memory",
-        json_pack("{s:I, s:f}", "bytes", (json_int_t)run->memory, "bytes_per_character", (double)run->memory / run->characters));
+        json_pack("{s:I, s:f}", "bytes", (json_int_t)run->memory, "bytes_per_character", bytes_per_character(run)));
     json_object_set_new(root, "quality",
                         json_pack("{s:o, s:o, s:o}", "flat", quality_json(&f->quality[QUALITY_FLAT]), "before",
                                   quality_json(&f->quality[QUALITY_BEFORE]), "after", quality_json(&f->quality[QUALITY_AFTER])));
     json_object_set_new(root, "hash", json_string(hash));
     json_object_set_new(root, "notes", notes);
     return root;
+}
+
+void figures_note_slope(const char *ground_name, const ground *ground, io_notes *notes) {
+    double normal[3];
+    if (strncmp(ground_name, "slope:", 6) != 0 || !ground_get_extent(ground).endless || !ground_height(ground, 0, 0, NULL, normal)) return;
+    const double degrees = 180 / 3.14159265358979323846, steep = acos(fmin(normal[1], 1)) * degrees;
+    const double most = (double)phx_crowd_params_default().max_slope * degrees;
+    if (steep > most)
+        io_note(notes, "a slope of %.4g degrees is steeper than feet stand on (max_slope, %.4g degrees): all of it is refused as ground", steep, most);
 }
 
 bool figures_write(const char *path, const json_t *json, io_error *error) {
@@ -100,7 +112,7 @@ void figures_print(FILE *out, const figures *f) {
     if (run->reference_total > 0)
         fprintf(out, "scalar reference        %.1f ns a foot: %.1f times as long, the same bits\n", run->reference_total, speedup(run));
     fprintf(out, "a frame                 %.3f ms, p99 %.3f ms, ray casts included\n", run->frame_ms_median, run->frame_ms_p99);
-    fprintf(out, "memory                  %.0f bytes a character\n\n", (double)run->memory / run->characters);
+    fprintf(out, "memory                  %.0f bytes a character, in tiles of 64\n\n", bytes_per_character(run));
     fprintf(out, "  soles in stance, mm   %-25s%-25s%s\n", "  clip on flat ground", "  before", "  after");
     fprintf(out, "  %-22s", "");
     for (int k = 0; k < 3; ++k) fprintf(out, "%7s %7s %7s  ", "p50", "p99", "max");

@@ -22,6 +22,9 @@ typedef struct figures {
 json_t *figures_json(const figures *figures);
 void figures_print(FILE *out, const figures *figures);
 
+/* A note where the ground is one slope that is steeper than feet stand on: nothing would be corrected, and nobody would know why. */
+void figures_note_slope(const char *ground_name, const ground *ground, io_notes *notes);
+
 /* Writes JSON to a file, or to standard output where the path is "-". */
 bool figures_write(const char *path, const json_t *json, io_error *error);
 

@@ -49,8 +49,8 @@ static int print_json(const io_character *character, const legs *found) {
 
 static void print_text(const io_character *character, const legs *found) {
     const io_joint *joints = character->joints;
-    printf("%s\n%zu joints, %g m a unit, %s up\n\nskeleton (rest length of each joint's bone, m)\n", character->path,
-           character->skeletal_count, character->unit, character->z_up ? "Z" : "Y");
+    printf("%s\n%zu joints, %g m a unit, %s up\n\nskeleton at rest\n  %-44s %6s\n", character->path,
+           character->skeletal_count, character->unit, character->z_up ? "Z" : "Y", "joint", "bone to its parent, m");
     int *depth = io_allocate(character->joint_count, sizeof *depth);
     io_transform *rest = io_allocate(character->joint_count, sizeof *rest);
     double(*world)[12] = io_allocate(character->joint_count, sizeof *world);

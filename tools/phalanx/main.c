@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-
 typedef struct command {
     const char *name;
     const char *help;
@@ -28,6 +27,12 @@ static void print_help(FILE *out) {
     fprintf(out, "\n`phalanx COMMAND --help` explains one. Exit status: 0 done, 1 the input is at fault, 2 usage.\n");
 }
 
+/* what was printed may have gone nowhere: a full disk, a closed pipe */
+static int printed(int status, const char *command) {
+    if (fflush(stdout) != 0 && status == CLI_DONE) status = cli_complain(CLI_INPUT, command, "standard output cannot be written");
+    return status;
+}
+
 int main(int argc, char **argv) {
     if (argc < 2) {
         print_help(stderr);
@@ -35,17 +40,15 @@ int main(int argc, char **argv) {
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
         print_help(stdout);
-        return CLI_DONE;
+        return printed(CLI_DONE, argv[1]);
     }
     if (strcmp(argv[1], "--version") == 0) {
         printf("phalanx %s\n", PHALANX_VERSION);
-        return CLI_DONE;
+        return printed(CLI_DONE, argv[1]);
     }
     for (size_t c = 0; c < sizeof commands / sizeof *commands; ++c) {
         if (strcmp(argv[1], commands[c].name) != 0) continue;
-        int status = commands[c].run(argc - 1, argv + 1);
-        if (fflush(stdout) != 0 && status == CLI_DONE) status = cli_complain(CLI_INPUT, argv[1], "standard output cannot be written");
-        return status;
+        return printed(commands[c].run(argc - 1, argv + 1), argv[1]);
     }
     fprintf(stderr, "phalanx: there is no command '%s'; `phalanx --help` lists them\n", argv[1]);
     return CLI_USAGE;

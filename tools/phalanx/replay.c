@@ -153,8 +153,8 @@ int command_replay(int argc, char **argv) {
     size_t size;
     io_error error;
     phx_report report;
-    if (!io_read_file(strcmp(file, "-") == 0 ? "/dev/stdin" : file, &bytes, &size, &error))
-        return cli_complain(CLI_INPUT, "replay", "%s", error.text);
+    if (!io_read_file(file, &bytes, &size, &error)) return cli_complain(CLI_INPUT, "replay", "%s", error.text);
+    file = io_input_name(file);
     phx_replay *replay = phx_replay_open(bytes, size, backend, &report);
     if (!replay) {
         free(bytes);

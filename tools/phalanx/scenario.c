@@ -416,7 +416,7 @@ static bool read_legs(scenario *s, json_t *legs) {
     s->leg_count = 2;
     if (legs) {
         if (!json_is_array(legs) || json_array_size(legs) < 1 || json_array_size(legs) > PHX_MAX_LEGS)
-            return wrong(s, place_of("legs"), legs, "it must hold 1 to %d legs", PHX_MAX_LEGS);
+            return wrong(s, place_of("legs"), legs, "it must be a list of 1 to %d legs, and holds %zu", PHX_MAX_LEGS, json_array_size(legs));
         s->leg_count = (uint32_t)json_array_size(legs);
     }
     vec sum = vec_of(0, 0, 0);
@@ -577,10 +577,10 @@ bool scenario_load(const char *path, scenario **loaded, io_error *error) {
     if (!io_read_file(path, &data, &size, error)) return false;
     scenario *s = io_allocate(1, sizeof *s);
     json_error_t json_error;
-    s->file = io_copy_text(path), s->error = error;
+    s->file = io_copy_text(io_input_name(path)), s->error = error;
     s->root = json_loadb((const char *)data, size, JSON_REJECT_DUPLICATES, &json_error);
     free(data);
-    if (!s->root) io_fail(error, "%s:%d:%d: not JSON: %s", path, json_error.line, json_error.column, json_error.text);
+    if (!s->root) io_fail(error, "%s:%d:%d: not JSON: %s", s->file, json_error.line, json_error.column, json_error.text);
     if (!s->root || !read_root(s)) {
         scenario_free(s);
         return false;
@@ -703,7 +703,8 @@ static bool begin_entry(scenario *s) {
         !begin_bodies(s, json_object_get(entry, "bodies"), member(at, "bodies")))
         return false;
     if (legs && (!json_is_array(legs) || json_array_size(legs) != s->leg_count))
-        return wrong(s, member(at, "legs"), legs, "it must list all %u legs, null for one that goes on as it was", s->leg_count);
+        return wrong(s, member(at, "legs"), legs, "it must list all %u legs, null for one that goes on as it was, and lists %zu", s->leg_count,
+                     json_array_size(legs));
     for (uint32_t i = 0; i < s->leg_count; ++i)
         if (!begin_leg(s, s->legs + i, json_array_get(legs, i), item(member(at, "legs"), i))) return false;
     json_t *flags = json_object_get(entry, "flags"), *lod = json_object_get(entry, "lod");
