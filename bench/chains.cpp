@@ -84,6 +84,24 @@ static void fabrik(benchmark::State &state, const phx_backend *backend, uint32_t
     state.counters["busy_lanes"] = stats.total ? double(stats.busy) / double(stats.total) : 0.0;
 }
 
+/* the same answer and the rotations that lead to it; animated rotations are the identity, which costs like any other */
+static void fabrik_rotations(benchmark::State &state, const phx_backend *backend, uint32_t bones, size_t count) {
+    const chains source(bones, count);
+    chain_rows rows(source);
+    page_array<phx_rows4> rotation(rows.blocks * rows.joints), correction(rows.blocks * rows.joints);
+    std::memset(rotation.data(), 0, rotation.bytes());
+    for (size_t i = 0; i < rotation.size(); ++i) std::fill_n(rotation[i].w, PHX_BLOCK_LANES, 1.0f);
+    rows.view.rotation = rotation.data(), rows.view.correction = correction.data();
+    phx_fabrik_stats stats = {0, 0};
+    phx_fabrik_params params = phx_fabrik_params_default();
+    params.chain.tolerance = tolerance, params.chain.max_iterations = max_rounds;
+    params.stats = &stats;
+    measure(state, count, bytes_of(bones) + 4.0 * 2 * 4 * (bones + 1), rows.bytes() + rotation.bytes() + correction.bytes(),
+            [&] { phx_fabrik_solve_blocks(backend, &params, &rows.view, 0, rows.blocks, nullptr); });
+    rows.describe(state, count);
+    state.counters["busy_lanes"] = stats.total ? double(stats.busy) / double(stats.total) : 0.0;
+}
+
 static void ccd(benchmark::State &state, const phx_backend *backend, uint32_t bones, size_t count) {
     const chains source(bones, count);
     chain_rows rows(source);
@@ -114,7 +132,7 @@ void register_chains() {
         const char *name;
         solver solve;
         naive_solver *plain;
-    } solvers[] = {{"fabrik", fabrik, bench_naive_fabrik}, {"ccd", ccd, bench_naive_ccd}};
+    } solvers[] = {{"fabrik", fabrik, bench_naive_fabrik}, {"fabrik_rotations", fabrik_rotations, nullptr}, {"ccd", ccd, bench_naive_ccd}};
     for (const auto &entry : solvers)
         for (const uint32_t bones : {3u, 4u, 8u, 16u, 32u})
             for (const size_t count : {size_t(16), size_t(1000), size_t(10000)}) {
@@ -122,6 +140,7 @@ void register_chains() {
                 for (uint32_t i = 0; const phx_backend *backend = phx_backend_at(i); ++i)
                     benchmark::RegisterBenchmark((std::string(entry.name) + "/" + phx_backend_name(backend) + size).c_str(),
                                                  [=](benchmark::State &state) { entry.solve(state, backend, bones, count); });
+                if (!entry.plain) continue;
                 benchmark::RegisterBenchmark((std::string(entry.name) + "/naive" + size).c_str(),
                                              [=](benchmark::State &state) { naive(state, entry.plain, bones, count); });
             }

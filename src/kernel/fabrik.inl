@@ -11,6 +11,8 @@ enum {
     FABRIK_SHORT = 32,
     STEPS_IN_REGISTERS = LANES == 16,
     STEPS_AHEAD = LANES == 16 ? 2 : 1,
+    FABRIK_WINDOW = 512,          /* chains of a window at most, */
+    FABRIK_WINDOW_FLOATS = 16384, /* fewer where their bones need more than this */
     /* a row of a set holds its lanes and one vector of slack, which whole-vector stores of packed lanes run into */
     FABRIK_FLOATS_SHORT = 4 * FABRIK_SHORT * (IN_FLIGHT + 1) * LANES,
     FABRIK_FLOATS_LONG = 4 * PHX_CHAIN_MAX_BONES * (IN_FLIGHT_LONG + 1) * LANES,
@@ -48,6 +50,15 @@ typedef struct fabrik_case {
     lv3 axis, delta;
     lf stretch, weight;
 } fabrik_case;
+
+/* Chains whose answer is more than positions, from when their rounds are over until all of the window's are. */
+typedef struct fabrik_window {
+    PHX_ALIGN_64 float joints[FABRIK_WINDOW_FLOATS]; /* vector by vector: four rows for each bone, as in a set */
+    PHX_ALIGN_64 float whole[FABRIK_WINDOW];
+    PHX_ALIGN_64 uint32_t counts[FABRIK_WINDOW];
+    fabrik_case cases[FABRIK_WINDOW / LANES];
+    size_t first; /* its first chain */
+} fabrik_window;
 
 static inline size_t fabrik_stride(uint32_t vectors) { return (vectors + 1) * LANES; }
 static inline void fabrik_prepare(fabrik_set *set, uint32_t vectors) {
@@ -210,8 +221,8 @@ static inline lm is_rotation(lq4 a) {
 }
 
 /* `full`: more than positions is asked for. */
-lane_inline void fabrik_begin_as(const phx_chain_setup *setup, const phx_chain_blocks *blocks, size_t block, uint32_t lane, uint32_t chain, lm valid,
-                                 fabrik_set *set, uint32_t vector, fabrik_case *c, const int full) {
+lane_inline void fabrik_begin_as(const phx_chain_setup *setup, const phx_chain_blocks *blocks, size_t block, uint32_t lane, uint32_t chain,
+                                 lm valid, fabrik_set *set, uint32_t vector, fabrik_case *c, const int full) {
     const lf zero = f_splat(0.0f), one = f_splat(1.0f);
     const uint32_t bones = blocks->joints - 1;
     const phx_rows3 *animated = blocks->position + block * blocks->joints;
@@ -267,8 +278,9 @@ lane_inline void fabrik_begin_as(const phx_chain_setup *setup, const phx_chain_b
         budget = i_select(m_or(i_gt(own, budget), i_gt(i_splat(0), own)), budget, own);
     }
     const lf weight = full && blocks->weight ? f_load(blocks->weight[block].v + lane) : one;
-    lm ok = m_and(m_and(m_and(f_lt(f_splat(1e-9f), whole), f_lt(whole, f_splat(1e9f))), m_and(f_lt(distance, f_splat(1e9f)), f_le(zero, shortest))),
-                 m_and(f_lt(f_add(spread, astray), f_splat(1e21f)), f_eq(weight, weight)));
+    const lm sized = m_and(m_and(f_lt(f_splat(1e-9f), whole), f_lt(whole, f_splat(1e9f))), f_le(zero, shortest));
+    const lm near = m_and(f_lt(distance, f_splat(1e9f)), f_lt(f_add(spread, astray), f_splat(1e21f)));
+    lm ok = m_and(m_and(sized, near), f_eq(weight, weight));
     if (blocks->rotation) {
         for (uint32_t j = 0; j <= bones; ++j) ok = m_and(ok, is_rotation(q4_load(blocks->rotation + block * blocks->joints + j, lane)));
         if (blocks->parent_rotation) ok = m_and(ok, is_rotation(q4_load(blocks->parent_rotation + block, lane)));
@@ -346,12 +358,12 @@ lane_inline void fabrik_begin_as(const phx_chain_setup *setup, const phx_chain_b
     c->flags = flags, c->blame = blame, c->ok = ok, c->moved = moved, c->still = still;
     if (full) c->axis = axis, c->delta = delta, c->stretch = stretch, c->weight = weight;
 }
-static lane_apart void fabrik_begin_plain(const phx_chain_setup *setup, const phx_chain_blocks *blocks, size_t block, uint32_t lane, uint32_t chain, lm valid,
-                                          fabrik_set *set, uint32_t vector, fabrik_case *c) {
+static lane_apart void fabrik_begin_plain(const phx_chain_setup *setup, const phx_chain_blocks *blocks, size_t block, uint32_t lane,
+                                          uint32_t chain, lm valid, fabrik_set *set, uint32_t vector, fabrik_case *c) {
     fabrik_begin_as(setup, blocks, block, lane, chain, valid, set, vector, c, 0);
 }
-static lane_apart void fabrik_begin_full(const phx_chain_setup *setup, const phx_chain_blocks *blocks, size_t block, uint32_t lane, uint32_t chain, lm valid,
-                                         fabrik_set *set, uint32_t vector, fabrik_case *c) {
+static lane_apart void fabrik_begin_full(const phx_chain_setup *setup, const phx_chain_blocks *blocks, size_t block, uint32_t lane,
+                                         uint32_t chain, lm valid, fabrik_set *set, uint32_t vector, fabrik_case *c) {
     fabrik_begin_as(setup, blocks, block, lane, chain, valid, set, vector, c, 1);
 }
 
@@ -431,8 +443,8 @@ lane_cold void backward_again(fabrik_set *set, fabrik_back *back, const fabrik_a
     for (uint32_t v = 0; v < vectors; ++v) {
         const lv3 from = rows3((i + 1 == bones ? round->aims : to + 3 * across) + v * LANES, across);
         const lv3 before = i + 1 == bones ? from : rows3((i + 2 == bones ? round->aims : to + 6 * across) + v * LANES, across);
-        const lf tiny = f_load(round->tiny + v * LANES);
-        set_rows3(to + v * LANES, across, recovered_joint(set, v, tiny, joint_at(set, i - 1, v), from, v3_sub(from, before), bone_length(set, i, v), -1.0f));
+        const lf tiny = f_load(round->tiny + v * LANES), length = bone_length(set, i, v);
+        set_rows3(to + v * LANES, across, recovered_joint(set, v, tiny, joint_at(set, i - 1, v), from, v3_sub(from, before), length, -1.0f));
     }
 }
 
@@ -441,19 +453,20 @@ lane_cold void forward_again(fabrik_set *set, const float *goal, const fabrik_ai
     const lv3 root = v3_splat(0.0f, 0.0f, 0.0f);
     for (uint32_t v = 0; v < vectors; ++v) {
         const lv3 from = i ? joint_at(set, i - 1, v) : root, before = i < 2 ? root : joint_at(set, i - 2, v);
-        const lf tiny = f_load(round->tiny + v * LANES);
-        const lv3 next = recovered_joint(set, v, tiny, rows3(goal + v * LANES, vectors * LANES), from, v3_sub(from, before), bone_length(set, i, v), 1.0f);
+        const lf tiny = f_load(round->tiny + v * LANES), length = bone_length(set, i, v);
+        const lv3 toward = rows3(goal + v * LANES, vectors * LANES);
+        const lv3 next = recovered_joint(set, v, tiny, toward, from, v3_sub(from, before), length, 1.0f);
         set_joint(set, i, v, v3_select(set->active[v], next, joint_at(set, i, v)));
     }
 }
 
-/* One bone of a pass: from the joint `from` toward `goal` by `length`, written to `to`; where `idle` is given, its lanes keep what is there.
- * The second half of a vector's step, which waits for the quotient, comes after the first halves of the vectors next to it, and no load
+/* One bone of a pass: from the joint `from` toward `goal` by `length`, written to `to`; where `idle` is given, its lanes keep what is
+ * there. The second half of a vector's step, which waits for the quotient, comes after the first halves of the vectors next to it, and no load
  * moves from one to the other: in another order what waits fills the processor's queues, or the compiler spills (Zen 4: a third slower).
  * At 16 lanes the joints `from` stay in registers, `q`; narrower vectors have 16 of these and read the row that was just written.
  * Returns where two joints coincide. */
-lane_inline lm bone_steps(lv3 *q, const float *from, size_t from_stride, const float *goal, size_t goal_stride, const float *length, const float *tiny,
-                          float *to, size_t to_stride, const lm *idle, const uint32_t vectors) {
+lane_inline lm bone_steps(lv3 *q, const float *from, size_t from_stride, const float *goal, size_t goal_stride, const float *length,
+                          const float *tiny, float *to, size_t to_stride, const lm *idle, const uint32_t vectors) {
     lm lost = m_from_bits(0);
     lv3 d[IN_FLIGHT];
     lf scale[IN_FLIGHT];
@@ -504,8 +517,8 @@ static inline uint32_t fabrik_round(const phx_chain_setup *setup, fabrik_set *se
     const float *from = round.aims;
     for (uint32_t i = bones - 1; i >= 1; --i) {
         float *to = back->joints + (i - 1) * 3 * across;
-        const lm lost = bone_steps(q, from, across, set->joints + 4 * (i - 1) * stride, stride, set->joints + (4 * i + 3) * stride, round.tiny, to,
-                                   across, NULL, vectors);
+        const float *goal = set->joints + 4 * (i - 1) * stride;
+        const lm lost = bone_steps(q, from, across, goal, stride, goal + 7 * stride, round.tiny, to, across, NULL, vectors);
         if (lane_rare(m_any(lost))) backward_again(set, back, &round, bones, vectors, i), steps_reload(q, to, across, vectors);
         from = to;
     }
@@ -547,8 +560,8 @@ static inline void fabrik_end(const phx_chain_setup *setup, const phx_chain_bloc
     phx_rows3 *solved = (blocks->solved ? blocks->solved : blocks->position) + block * blocks->joints;
     const lv3 root = v3_load(animated, lane), animated_tip = v3_load(animated + bones, lane);
     const lv3 tip = v3_select(c->moved, joint_at(set, bones - 1, vector), v3_sub(animated_tip, root));
-    write_results(setup, blocks, block, lane, c, v3_sub(tip, full ? c->delta : state3(set, TARGET_X, vector)), f_load(set->state[WHOLE] + vector * LANES),
-                  i_load(set->state[COUNTS] + vector * LANES), full);
+    const lv3 miss = v3_sub(tip, full ? c->delta : state3(set, TARGET_X, vector));
+    write_results(setup, blocks, block, lane, c, miss, f_load(set->state[WHOLE] + vector * LANES), i_load(set->state[COUNTS] + vector * LANES), full);
     if (blocks->solved) v3_store(solved, lane, root);
     if (m_all(c->moved)) {
         for (uint32_t i = 0; i < bones; ++i) v3_store(solved + i + 1, lane, v3_add(root, joint_at(set, i, vector)));
@@ -707,8 +720,10 @@ static inline void fabrik_move(fabrik_set *to, fabrik_set *from, const uint32_t 
             continue;
         }
         const lp plan = m_packing(from->active[v]);
-        for (uint32_t row = 0; row < 4 * bones; ++row, source += stride, target += stride) f_store_any(target, f_pack(plan, f_load(source)));
-        for (uint32_t row = 0; row < FABRIK_STATES; ++row) f_store_any(to->state[row] + count, f_pack(plan, f_load(from->state[row] + v * LANES)));
+        for (uint32_t row = 0; row < 4 * bones; ++row, source += stride, target += stride)
+            f_store_any(target, f_pack(plan, f_load(source)));
+        for (uint32_t row = 0; row < FABRIK_STATES; ++row)
+            f_store_any(to->state[row] + count, f_pack(plan, f_load(from->state[row] + v * LANES)));
         count += lanes;
     }
     to->count = count;
@@ -740,7 +755,8 @@ static inline void fabrik_retire(const phx_chain_setup *setup, const phx_chain_b
     PHX_ALIGN_64 uint32_t rounds[LANES], flags[LANES];
     f_store(residual, length);
     i_store(rounds, i_and(counts, i_splat(COUNT_ROUNDS)));
-    i_store(flags, i_or(i_select(f_le(length, f_mul(whole, f_splat(setup->tolerance))), i_splat(PHX_FLAG_REACHED), i_splat(PHX_FLAG_STALLED)),
+    const lm reached = f_le(length, f_mul(whole, f_splat(setup->tolerance)));
+    i_store(flags, i_or(i_select(reached, i_splat(PHX_FLAG_REACHED), i_splat(PHX_FLAG_STALLED)),
                         i_select(i_gt(i_splat(COUNT_ZERO_LENGTH), counts), i_splat(0), i_splat(PHX_FLAG_ZERO_LENGTH))));
     const phx_rows3 *roots = blocks->position;
     phx_rows3 *solved = blocks->solved ? blocks->solved : blocks->position;
@@ -763,9 +779,26 @@ static inline void fabrik_retire(const phx_chain_setup *setup, const phx_chain_b
     }
 }
 
-/* Runs the pool until at most `wanted` lanes are left in it. */
-static inline void fabrik_drain(const phx_chain_setup *setup, const phx_chain_blocks *blocks, fabrik_set *pool, fabrik_back *back, uint32_t wanted, phx_fabrik_stats *stats,
+/* The finished lanes of a vector of the pool go to their window instead. */
+static inline void fabrik_leave(fabrik_window *window, const fabrik_set *pool, uint32_t bones, uint32_t v, uint32_t done,
                                 const uint32_t vectors) {
+    const size_t stride = fabrik_stride(vectors);
+    for (; done; done &= done - 1) {
+        const uint32_t k = v * LANES + (uint32_t)__builtin_ctz(done);
+        uint32_t chain;
+        memcpy(&chain, pool->state[CHAIN] + k, 4);
+        const size_t at = chain - window->first;
+        const float *row = pool->joints + k;
+        float *out = window->joints + at / LANES * (4 * bones * LANES) + at % LANES;
+        for (uint32_t i = 0; i < bones; ++i, row += 4 * stride, out += 4 * LANES)
+            out[0] = row[0], out[LANES] = row[stride], out[2 * LANES] = row[2 * stride];
+        memcpy(window->counts + at, pool->state[COUNTS] + k, 4);
+    }
+}
+
+/* Runs the pool until at most `wanted` lanes are left in it. */
+static inline void fabrik_drain(const phx_chain_setup *setup, const phx_chain_blocks *blocks, fabrik_window *window, fabrik_set *pool,
+                                fabrik_back *back, uint32_t wanted, phx_fabrik_stats *stats, const uint32_t vectors) {
     const uint32_t bones = blocks->joints - 1;
     if (pool->count <= wanted) return;
     fabrik_activate(pool, vectors);
@@ -782,7 +815,8 @@ static inline void fabrik_drain(const phx_chain_setup *setup, const phx_chain_bl
         for (uint32_t v = 0; v < vectors; ++v) {
             const uint32_t in_use = pool->count <= v * LANES ? 0 : pool->count - v * LANES;
             const uint32_t done = ~m_bits(pool->active[v]) & (in_use >= LANES ? (1u << (LANES - 1) << 1) - 1u : (1u << in_use) - 1u);
-            if (done) fabrik_retire(setup, blocks, pool, v, done, vectors);
+            if (done && window) fabrik_leave(window, pool, bones, v, done, vectors);
+            else if (done) fabrik_retire(setup, blocks, pool, v, done, vectors);
         }
         fabrik_move(pool, pool, bones, vectors);
         fabrik_activate(pool, vectors);
@@ -816,7 +850,8 @@ static inline void fabrik_plain(const phx_fabrik_setup *setup, const phx_chain_b
     const int pooled = chains >= 3 * width;
     for (size_t first = 0; first < chains; first += width) {
         uint32_t busy = 0;
-        for (uint32_t v = 0; v < vectors; ++v) busy += fabrik_load(&setup->chain, blocks, chains, first + v * LANES, &stage, v, &cases[v], 0);
+        for (uint32_t v = 0; v < vectors; ++v)
+            busy += fabrik_load(&setup->chain, blocks, chains, first + v * LANES, &stage, v, &cases[v], 0);
         const uint32_t enough = pooled ? width * 5 / 16 : 0;
         while (busy > enough) {
             stats.busy += busy, stats.total += width;
@@ -824,37 +859,69 @@ static inline void fabrik_plain(const phx_fabrik_setup *setup, const phx_chain_b
         }
         for (uint32_t v = 0; v < vectors; ++v) {
             const size_t chain = first + v * LANES;
-            if (chain < chains) fabrik_end(&setup->chain, blocks, chain / PHX_BLOCK_LANES, (uint32_t)(chain % PHX_BLOCK_LANES), &stage, v, &cases[v], 0);
+            const uint32_t lane = (uint32_t)(chain % PHX_BLOCK_LANES);
+            if (chain < chains) fabrik_end(&setup->chain, blocks, chain / PHX_BLOCK_LANES, lane, &stage, v, &cases[v], 0);
         }
         if (busy) {
-            fabrik_drain(&setup->chain, blocks, &pool, &back, width - busy, &stats, vectors);
+            fabrik_drain(&setup->chain, blocks, NULL, &pool, &back, width - busy, &stats, vectors);
             fabrik_move(&pool, &stage, bones, vectors);
         }
     }
-    fabrik_drain(&setup->chain, blocks, &pool, &back, 0, &stats, vectors);
+    fabrik_drain(&setup->chain, blocks, NULL, &pool, &back, 0, &stats, vectors);
     if (setup->stats) setup->stats->busy += stats.busy, setup->stats->total += stats.total;
 }
 
-/* Chains whose answer is more than positions: staged, each vector to its end. */
+/* LANES chains of a set to their place in the window, and back */
+static inline void fabrik_park(fabrik_window *window, const fabrik_set *set, uint32_t v, size_t at, uint32_t bones, const uint32_t vectors) {
+    const float *in = set->joints + v * LANES;
+    float *out = window->joints + at * 4 * bones;
+    for (uint32_t row = 0; row < 4 * bones; ++row) f_store(out + row * LANES, f_load(in + row * fabrik_stride(vectors)));
+    f_store(window->whole + at, f_load(set->state[WHOLE] + v * LANES));
+    i_store(window->counts + at, i_load(set->state[COUNTS] + v * LANES));
+}
+static inline void fabrik_unpark(const fabrik_window *window, fabrik_set *set, uint32_t v, size_t at, uint32_t bones,
+                                 const uint32_t vectors) {
+    const float *in = window->joints + at * 4 * bones;
+    float *out = set->joints + v * LANES;
+    for (uint32_t row = 0; row < 4 * bones; ++row) f_store(out + row * fabrik_stride(vectors), f_load(in + row * LANES));
+    f_store(set->state[WHOLE] + v * LANES, f_load(window->whole + at));
+    i_store(set->state[COUNTS] + v * LANES, i_load(window->counts + at));
+}
+
+/* Chains whose answer is more than positions: staged and pooled window by window, then the rest of the answer from the joints. */
 static inline void fabrik_full(const phx_fabrik_setup *setup, const phx_chain_blocks *blocks, size_t chains, const uint32_t vectors) {
     const uint32_t bones = blocks->joints - 1, width = vectors * LANES;
-    fabrik_set stage;
+    fabrik_set stage, pool;
     fabrik_back back;
-    fabrik_case cases[IN_FLIGHT];
+    fabrik_window window;
     phx_fabrik_stats stats = {0, 0};
-    fabrik_prepare(&stage, vectors);
-    for (size_t first = 0; first < chains; first += width) {
-        uint32_t busy = 0;
-        for (uint32_t v = 0; v < vectors; ++v) busy += fabrik_load(&setup->chain, blocks, chains, first + v * LANES, &stage, v, &cases[v], 1);
-        while (busy) {
-            stats.busy += busy, stats.total += width;
-            busy = fabrik_round(&setup->chain, &stage, &back, bones, vectors);
+    fabrik_prepare(&stage, vectors), fabrik_prepare(&pool, vectors);
+    const size_t fit = FABRIK_WINDOW_FLOATS / (4 * bones), span = (fit < FABRIK_WINDOW ? fit : FABRIK_WINDOW) / width * width;
+    for (size_t first = 0; first < chains; first += span) {
+        const size_t n = chains - first < span ? chains - first : span;
+        const uint32_t enough = n >= 2 * width ? width * 5 / 16 : 0;
+        window.first = first;
+        for (size_t at = 0; at < n; at += width) {
+            uint32_t busy = 0;
+            for (uint32_t v = 0; v < vectors; ++v)
+                busy += fabrik_load(&setup->chain, blocks, chains, first + at + v * LANES, &stage, v, &window.cases[at / LANES + v], 1);
+            while (busy > enough) {
+                stats.busy += busy, stats.total += width;
+                busy = fabrik_round(&setup->chain, &stage, &back, bones, vectors);
+            }
+            for (uint32_t v = 0; v < vectors; ++v) fabrik_park(&window, &stage, v, at + v * LANES, bones, vectors);
+            if (busy) {
+                fabrik_drain(&setup->chain, blocks, &window, &pool, &back, width - busy, &stats, vectors);
+                fabrik_move(&pool, &stage, bones, vectors);
+            }
         }
-        for (uint32_t v = 0; v < vectors && first + v * LANES < chains; ++v) {
-            const size_t block = (first + v * LANES) / PHX_BLOCK_LANES;
-            const uint32_t lane = (uint32_t)((first + v * LANES) % PHX_BLOCK_LANES);
-            fabrik_finish(&setup->chain, blocks, block, lane, &stage, v, &cases[v]);
-            fabrik_end(&setup->chain, blocks, block, lane, &stage, v, &cases[v], 1);
+        fabrik_drain(&setup->chain, blocks, &window, &pool, &back, 0, &stats, vectors);
+        for (size_t at = 0; at < n; at += LANES) {
+            const size_t block = (first + at) / PHX_BLOCK_LANES;
+            const uint32_t lane = (uint32_t)((first + at) % PHX_BLOCK_LANES);
+            fabrik_unpark(&window, &stage, 0, at, bones, vectors);
+            fabrik_finish(&setup->chain, blocks, block, lane, &stage, 0, &window.cases[at / LANES]);
+            fabrik_end(&setup->chain, blocks, block, lane, &stage, 0, &window.cases[at / LANES], 1);
         }
     }
     if (setup->stats) setup->stats->busy += stats.busy, setup->stats->total += stats.total;
