@@ -444,7 +444,8 @@ lane_cold void backward_again(fabrik_set *set, fabrik_back *back, const fabrik_a
         const lv3 from = rows3((i + 1 == bones ? round->aims : to + 3 * across) + v * LANES, across);
         const lv3 before = i + 1 == bones ? from : rows3((i + 2 == bones ? round->aims : to + 6 * across) + v * LANES, across);
         const lf tiny = f_load(round->tiny + v * LANES), length = bone_length(set, i, v);
-        set_rows3(to + v * LANES, across, recovered_joint(set, v, tiny, joint_at(set, i - 1, v), from, v3_sub(from, before), length, -1.0f));
+        const lv3 goal = joint_at(set, i - 1, v);
+        set_rows3(to + v * LANES, across, recovered_joint(set, v, tiny, goal, from, v3_sub(from, before), length, -1.0f));
     }
 }
 
@@ -461,9 +462,9 @@ lane_cold void forward_again(fabrik_set *set, const float *goal, const fabrik_ai
 }
 
 /* One bone of a pass: from the joint `from` toward `goal` by `length`, written to `to`; where `idle` is given, its lanes keep what is
- * there. The second half of a vector's step, which waits for the quotient, comes after the first halves of the vectors next to it, and no load
- * moves from one to the other: in another order what waits fills the processor's queues, or the compiler spills (Zen 4: a third slower).
- * At 16 lanes the joints `from` stay in registers, `q`; narrower vectors have 16 of these and read the row that was just written.
+ * there. The second half of a vector's step, which waits for the quotient, comes after the first halves of the vectors next to it, and
+ * no load moves from one to the other: in another order what waits fills the processor's queues, or the compiler spills (Zen 4: a third
+ * slower). At 16 lanes the joints `from` stay in registers, `q`; narrower vectors have 16 of these and read the row that was just written.
  * Returns where two joints coincide. */
 lane_inline lm bone_steps(lv3 *q, const float *from, size_t from_stride, const float *goal, size_t goal_stride, const float *length,
                           const float *tiny, float *to, size_t to_stride, const lm *idle, const uint32_t vectors) {
@@ -561,7 +562,8 @@ static inline void fabrik_end(const phx_chain_setup *setup, const phx_chain_bloc
     const lv3 root = v3_load(animated, lane), animated_tip = v3_load(animated + bones, lane);
     const lv3 tip = v3_select(c->moved, joint_at(set, bones - 1, vector), v3_sub(animated_tip, root));
     const lv3 miss = v3_sub(tip, full ? c->delta : state3(set, TARGET_X, vector));
-    write_results(setup, blocks, block, lane, c, miss, f_load(set->state[WHOLE] + vector * LANES), i_load(set->state[COUNTS] + vector * LANES), full);
+    const li counts = i_load(set->state[COUNTS] + vector * LANES);
+    write_results(setup, blocks, block, lane, c, miss, f_load(set->state[WHOLE] + vector * LANES), counts, full);
     if (blocks->solved) v3_store(solved, lane, root);
     if (m_all(c->moved)) {
         for (uint32_t i = 0; i < bones; ++i) v3_store(solved + i + 1, lane, v3_add(root, joint_at(set, i, vector)));
@@ -839,6 +841,17 @@ static inline uint32_t fabrik_load(const phx_chain_setup *setup, const phx_chain
     return 0;
 }
 
+static inline void prefetch_rows(const void *begin, size_t bytes) {
+    for (size_t at = 0; at < bytes; at += 64) lane_prefetch_far((const char *)begin + at);
+}
+/* What the chains from `chain` on read and write, into the second level while others are solved: 3 to 8 % at 16 bones, nothing below 8. */
+static inline void fabrik_prefetch(const phx_chain_blocks *blocks, size_t chain, size_t count) {
+    const size_t block = chain / PHX_BLOCK_LANES, many = count / PHX_BLOCK_LANES, joints = blocks->joints;
+    prefetch_rows(blocks->position + block * joints, many * joints * sizeof(phx_rows3));
+    if (blocks->solved) prefetch_rows(blocks->solved + block * joints, many * joints * sizeof(phx_rows3));
+    if (blocks->length) prefetch_rows(blocks->length + block * (joints - 1), many * (joints - 1) * sizeof(phx_rows1));
+}
+
 /* Chains whose answer is positions alone: staged and pooled. */
 static inline void fabrik_plain(const phx_fabrik_setup *setup, const phx_chain_blocks *blocks, size_t chains, const uint32_t vectors) {
     const uint32_t bones = blocks->joints - 1, width = vectors * LANES;
@@ -853,6 +866,7 @@ static inline void fabrik_plain(const phx_fabrik_setup *setup, const phx_chain_b
         for (uint32_t v = 0; v < vectors; ++v)
             busy += fabrik_load(&setup->chain, blocks, chains, first + v * LANES, &stage, v, &cases[v], 0);
         const uint32_t enough = pooled ? width * 5 / 16 : 0;
+        if (bones >= 8 && first + 2 * width <= chains) fabrik_prefetch(blocks, first + width, width);
         while (busy > enough) {
             stats.busy += busy, stats.total += width;
             busy = fabrik_round(&setup->chain, &stage, &back, bones, vectors);
@@ -872,7 +886,8 @@ static inline void fabrik_plain(const phx_fabrik_setup *setup, const phx_chain_b
 }
 
 /* LANES chains of a set to their place in the window, and back */
-static inline void fabrik_park(fabrik_window *window, const fabrik_set *set, uint32_t v, size_t at, uint32_t bones, const uint32_t vectors) {
+static inline void fabrik_park(fabrik_window *window, const fabrik_set *set, uint32_t v, size_t at, uint32_t bones,
+                               const uint32_t vectors) {
     const float *in = set->joints + v * LANES;
     float *out = window->joints + at * 4 * bones;
     for (uint32_t row = 0; row < 4 * bones; ++row) f_store(out + row * LANES, f_load(in + row * fabrik_stride(vectors)));
