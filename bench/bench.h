@@ -19,6 +19,10 @@
 void register_two_bone();
 void register_chains();
 void register_crowd();
+void register_aim();
+#if defined(PHALANX_BENCH_KDL)
+void register_kdl();
+#endif
 
 /* Do the baselines do the same work: true where their bones end where the library's do. Prints how far apart they are. */
 bool check_two_bone();

@@ -23,6 +23,10 @@ int main(int argc, char **argv) {
     register_two_bone();
     register_crowd();
     register_chains();
+#if defined(PHALANX_BENCH_KDL)
+    register_kdl();
+#endif
+    register_aim();
     benchmark::Initialize(&count, arguments.data());
     if (benchmark::ReportUnrecognizedArguments(count, arguments.data())) return 2;
     benchmark::AddCustomContext("phalanx", PHX_VERSION);

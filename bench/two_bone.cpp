@@ -1,9 +1,12 @@
 /* Two-bone workloads: blocks, jobs over strided structures, and the baselines that they are measured against. */
 #include "bench.h"
+#include "pieces.h"
 #include "two_bone_baselines.h"
 
 #include <cmath>
+#include <atomic>
 #include <cstdio>
+#include <thread>
 #include <utility>
 
 static const std::vector<int64_t> sizes = {16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304};
@@ -62,6 +65,78 @@ static void job(benchmark::State &state, const phx_backend *backend, size_t legs
     bench_fill_legs(array.data(), legs);
     const phx_two_bone_job job = job_over(array.data(), legs);
     measure(state, legs, job_bytes, array.bytes(), [&] { phx_two_bone_solve(backend, &job); });
+}
+
+/* Blocks split over threads, which start together and each go over theirs several times. ns_per_chain is a core's time, so that with
+ * perfect scaling it is what one thread needs. */
+static void threads(benchmark::State &state, const phx_backend *backend, size_t legs, uint32_t count) {
+    const size_t blocks = legs / PHX_BLOCK_LANES, passes = std::max<size_t>(1, (size_t(1) << 20) / legs);
+    std::vector<bench_leg> source(legs);
+    bench_fill_legs(source.data(), legs);
+    page_array<phx_two_bone_block> array(blocks);
+    bench_fill_blocks(array.data(), source.data(), legs);
+    phx_two_bone_params params = phx_two_bone_params_default();
+    params.twist = PHX_TWIST_INHERIT;
+    std::vector<double> times(count * 16); /* one line a thread */
+    for (auto _ : state) {
+        std::atomic<uint32_t> ready{0};
+        const auto work = [&](uint32_t t) {
+            const size_t first = blocks * t / count, last = blocks * (t + 1) / count;
+            ++ready;
+            while (ready < count) std::this_thread::yield();
+            const double start = thread_nanoseconds();
+            for (size_t pass = 0; pass < passes; ++pass)
+                phx_two_bone_solve_blocks(backend, &params, array.data() + first, nullptr, last - first, nullptr);
+            times[t * 16] += thread_nanoseconds() - start;
+        };
+        std::vector<std::thread> workers;
+        for (uint32_t t = 1; t < count; ++t) workers.emplace_back(work, t);
+        work(0); /* here: the harness counts this thread's time only */
+        for (std::thread &worker : workers) worker.join();
+    }
+    double spent = 0;
+    for (uint32_t t = 0; t < count; ++t) spent += times[t * 16];
+    const double each = spent / (double(state.iterations()) * double(passes) * double(legs));
+    state.counters["ns_per_chain"] = each;
+    state.counters["million_legs_a_second"] = count * 1e3 / each;
+    state.counters["bytes_per_chain"] = block_bytes;
+}
+
+static const bench_pieces *pieces_of(const phx_backend *backend) {
+    switch (phx_backend_lanes(backend)) {
+    case 4: return &bench_pieces_w4;
+#if defined(PHX_HAVE_AVX2)
+    case 8: return &bench_pieces_w8;
+#endif
+#if defined(PHX_HAVE_AVX512)
+    case 16: return &bench_pieces_w16;
+#endif
+    default: return nullptr;
+    }
+}
+
+/* what a job does besides solving: six vectors into rows; two rotations, a vector and a result out of them */
+static void moves(benchmark::State &state, const bench_pieces *pieces, size_t legs, bool in) {
+    page_array<bench_leg> array(legs);
+    bench_fill_legs(array.data(), legs);
+    page_array<phx_two_bone_block> rows((legs + PHX_BLOCK_LANES - 1) / PHX_BLOCK_LANES);
+    bench_fill_blocks(rows.data(), array.data(), legs);
+    const phx_two_bone_job job = job_over(array.data(), legs);
+    if (in) measure(state, legs, 4.0 * 2 * 18, array.bytes() + rows.bytes(), [&] { pieces->pack(&job, rows.data()); });
+    else measure(state, legs, 4.0 * (13 + 14), array.bytes() + rows.bytes(), [&] { pieces->unpack(&job, rows.data()); });
+}
+
+static void variant(benchmark::State &state, void (*solve)(const phx_two_bone_setup *, phx_two_bone_block *, size_t), size_t legs) {
+    std::vector<bench_leg> source(legs);
+    bench_fill_legs(source.data(), legs);
+    page_array<phx_two_bone_block> array((legs + PHX_BLOCK_LANES - 1) / PHX_BLOCK_LANES);
+    bench_fill_blocks(array.data(), source.data(), legs);
+    const phx_two_bone_params params = phx_two_bone_params_default();
+    phx_two_bone_setup setup = {}; /* soft reach, stretch and limits are off */
+    setup.twist = PHX_TWIST_INHERIT;
+    setup.tolerance = params.tolerance;
+    setup.direction_tolerance_squared = params.direction_tolerance * params.direction_tolerance;
+    measure(state, legs, block_bytes, array.bytes(), [&] { solve(&setup, array.data(), array.size()); });
 }
 
 /* a page and a line between the arrays: at equal distances they would share cache sets */
@@ -150,6 +225,25 @@ void register_two_bone() {
         blocks(state, backend, n, PHX_TWIST_PLANE);
     });
     register_on_backends("two_bone_job", sizes, job);
+    for (const int64_t legs : some_sizes)
+        for (uint32_t i = 0; const phx_backend *backend = phx_backend_at(i); ++i) {
+            const bench_pieces *pieces = pieces_of(backend);
+            if (!pieces) continue;
+            const auto add = [&](const char *name, auto body) {
+                const std::string full = std::string(name) + "/" + phx_backend_name(backend) + "/" + std::to_string(legs);
+                benchmark::RegisterBenchmark(full.c_str(), body);
+            };
+            add("pack", [=](benchmark::State &state) { moves(state, pieces, size_t(legs), true); });
+            add("unpack", [=](benchmark::State &state) { moves(state, pieces, size_t(legs), false); });
+            add("two_bone_single", [=](benchmark::State &state) { variant(state, pieces->single, size_t(legs)); });
+            if (pieces->stream) add("two_bone_stream", [=](benchmark::State &state) { variant(state, pieces->stream, size_t(legs)); });
+        }
+    for (const int64_t legs : {65536, 1048576})
+        for (uint32_t i = 0; const phx_backend *backend = phx_backend_at(i); ++i)
+            for (uint32_t count = 1; count <= std::max(2u, std::thread::hardware_concurrency()); count *= 2)
+                benchmark::RegisterBenchmark(
+                    ("two_bone_threads/" + std::string(phx_backend_name(backend)) + "/" + std::to_string(legs) + "/" + std::to_string(count)).c_str(),
+                    [=](benchmark::State &state) { threads(state, backend, size_t(legs), count); });
     register_plain("two_bone/scalar", some_sizes, [](benchmark::State &state, size_t n) { scalar(state, n, bench_two_bone_scalar); });
     register_plain("two_bone/scalar_trigonometry", some_sizes, [](benchmark::State &state, size_t n) {
         scalar(state, n, bench_two_bone_scalar_trigonometry);
