@@ -56,7 +56,7 @@ static phx_two_bone_setup prepare(const phx_two_bone_params *params) {
     setup.stretch = params->max_stretch > 1.0f;
     setup.limits = params->min_bend > 0.0f || params->max_bend < pi;
     setup.turn_limit = params->max_bend_turn < pi;
-    /* trigonometry costs as much as five blocks of legs: only for what is on */
+    /* trigonometry only for what is on: some 8 ns of every call, an eighth of a block of legs in 16 lanes */
     setup.short_at_min_bend = setup.open_at_max_bend = setup.sin_turn = setup.cos_turn = 0.0f;
     if (setup.limits) bend_limits1(params->min_bend, params->max_bend, &setup.short_at_min_bend, &setup.open_at_max_bend);
     if (setup.turn_limit) sincos1(params->max_bend_turn, &setup.sin_turn, &setup.cos_turn);
