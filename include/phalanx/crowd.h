@@ -14,6 +14,8 @@
  * ceilings, too steep or too high are refused; a plane under the foot; the foot's animated pose over flat ground is carried
  * over to that plane; contact is decided, the foot locked to the body it stands on; the pelvis drops just enough for the
  * supporting legs; jumps of the ground are eased out with an exact half-life; two-bone legs; new local rotations.
+ * A swinging foot looks ahead: the crowd learns how long a foot swings and where, seen from the root, it comes down; the ball's ray
+ * is cast there, and the foot rises or falls to that ground within the time left instead of at the edge.
  * "Flat ground" of an animation is the plane through the root transform's position, at right angles to `up`. */
 #ifndef PHALANX_CROWD_H
 #define PHALANX_CROWD_H
@@ -56,15 +58,17 @@ typedef struct phx_crowd_params {
     float max_pelvis_drop;    /* default 0.5 */
     float max_pelvis_rise;    /* default 0.2 */
     float pelvis_speed;       /* the pelvis correction moves at most this fast, metres a second; default 1.5 */
-    float pelvis_half_life;   /* default 0.03 s */
-    float ground_half_life;   /* jumps of the ground under a foot ease out with this half-life; default 0.05 s */
+    float pelvis_half_life;   /* default 0.06 s */
+    float ground_half_life;   /* jumps of the ground under a foot ease out with this half-life, or half of it where a standing foot is to
+                                 come down; default 0.05 s */
     float tilt_half_life;     /* likewise the foot's attitude; default 0.05 s */
     float weight_half_life;   /* a foot that loses its ground lets go, and takes hold again, with this half-life; default 0.1 s */
     float hold_seconds;       /* a foot whose rays miss keeps its last plane for this long; default 0.1 s */
-    float contact_height;     /* a sole lower than this over flat ground follows the ground's tilt; default 0.02 */
+    float contact_height;     /* a sole lower than this over flat ground counts as support; default 0.02 */
     float plant_height;       /* a foot in contact is drawn onto the ground from at most this far: the clip's own error; default 0.04 */
-    float swing_height;       /* a sole higher than this does not, and its support is 0; above contact_height, default 0.12 */
-    float max_extension;      /* share of the leg's length that counts as reach; [0.5, 1], default 0.9995 */
+    float swing_height;       /* a sole higher than this does not, less between the two; above contact_height, default 0.12 */
+    float max_extension;      /* share of the leg's length that counts as reach, or as much as the animation itself stretches it; [0.5, 1],
+                                 default 0.99 */
     float soft_start;         /* soft reach of the legs begins at this share; [0.5, 1], 1 = off, the default */
     int pelvis_spring;        /* 1 = the pelvis follows by a critically damped spring of the same half-life; default 0 */
     int pelvis_firm;          /* 1 = the pelvis sinks without delay where a standing leg would not reach, at pelvis_speed at most, and
@@ -181,7 +185,8 @@ typedef struct phx_ray_block {
 } phx_ray_block;
 
 /* The rays of one tile. Block (group * legs + leg) * 2 + end holds the rays of 16 characters, first_character + group * 16 + lane;
- * end 0 is the heel, 1 the ball. Bit `lane` of active[group] says whether a ray is wanted there: other lanes hold finite rays with
+ * end 0 is the heel, 1 the ball (of a
+ * foot that swings upstairs: the ball, and where it will stand). Bit `lane` of active[group] says whether a ray is wanted there: other lanes hold finite rays with
  * tfar <= 0 or copies, and may be cast or not, as is cheaper. Hits one frame old are tolerated: copy last frame's blocks over. */
 typedef struct phx_ray_blocks {
     phx_ray_block *blocks; /* NULL when the call was rejected */

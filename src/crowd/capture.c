@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 enum {
-    CAPTURE_VERSION = 2,
+    CAPTURE_VERSION = 3,
     MAGIC_LOW = 0x43584850,  /* "PHXC" */
     MAGIC_HIGH = 0x00545041, /* "APT" */
     MOST_JOINTS = 4096,

@@ -14,10 +14,10 @@ phx_crowd_params phx_crowd_params_default(void) {
     params.max_slope = 1.04719755f, params.max_foot_pitch = 0.78539816f, params.max_foot_roll = 0.52359878f;
     params.max_pelvis_drop = 0.5f, params.max_pelvis_rise = 0.2f;
     params.pelvis_speed = 1.5f;
-    params.pelvis_half_life = 0.03f, params.ground_half_life = 0.05f, params.tilt_half_life = 0.05f, params.weight_half_life = 0.1f;
+    params.pelvis_half_life = 0.06f, params.ground_half_life = 0.05f, params.tilt_half_life = 0.05f, params.weight_half_life = 0.1f;
     params.hold_seconds = 0.1f;
     params.contact_height = 0.02f, params.swing_height = 0.12f, params.plant_height = 0.04f;
-    params.max_extension = 0.9995f, params.soft_start = 1.0f;
+    params.max_extension = 0.99f, params.soft_start = 1.0f;
     params.pelvis_spring = 0, params.pelvis_firm = 1;
     params.enter_height = params.exit_height = params.enter_speed = params.exit_speed = 0.0f;
     params.lock = 1;

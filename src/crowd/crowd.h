@@ -90,6 +90,9 @@ typedef struct phx_leg_state {
     phx_rows3 heel_shift, ball_shift; /* where the soles ended, sideways, from where they were animated: next frame's rays start there */
     phx_rows3 ball;              /* animated ball, carried: its speed tells a standing foot */
     phx_rows1 stands;            /* 1 = in contact, by hysteresis */
+    phx_rows1 swung;             /* seconds since it last stood; far below 0 = it has not yet */
+    phx_rows1 swing;             /* seconds that its last whole swing took; 0 = not known */
+    phx_rows3 landing;           /* the animated ball where that swing ended, level, in the root's frame */
     phx_rows1 grip;              /* the same, eased */
     phx_rows1 locked;            /* 1 = the ball is locked */
     phx_rows3 lock_point;        /* carried */
@@ -117,6 +120,8 @@ typedef struct phx_leg_replay {
 /* Animated soles of 16 characters' feet, from prepare to solve. */
 typedef struct phx_foot_rows {
     phx_rows3 heel, ball;
+    phx_rows1 length; /* of thigh and shin */
+    phx_rows1 look;   /* seconds until a swinging foot will be where its ball's ray was cast; 0 = the ray is under the ball */
 } phx_foot_rows;
 
 /* One tile's work for a backend. Arrays are indexed by group of 16 characters within the tile: joints[group * slots + slot],

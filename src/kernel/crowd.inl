@@ -109,6 +109,76 @@ lane_inline void v3_store_where(lm m, phx_rows3 *rows, uint32_t lane, lv3 a) {
     v3_store(rows, lane, lane_rare(!m_all(m)) ? v3_select(m, a, v3_load(rows, lane)) : a);
 }
 
+/* Bodies of this frame, gathered for each lane; positions relative to the character's root. */
+typedef struct carrier {
+    lv3 position;
+    lq4 rotation;
+    li generation;
+    lm there;
+} carrier;
+
+lane_cold carrier load_carrier(const phx_crowd_frame *frame, li index, lv3 root) {
+    PHX_ALIGN_64 uint32_t indices[LANES], generations[LANES], there[LANES];
+    PHX_ALIGN_64 float rows[7][LANES];
+    i_store(indices, index);
+    for (uint32_t k = 0; k < LANES; ++k) {
+        static const phx_body still = {{0, 0, 0}, {0, 0, 0, 1}, 0};
+        there[k] = indices[k] < frame->body_count;
+        const phx_body *body = there[k] ? frame->bodies + indices[k] : &still;
+        rows[0][k] = body->position.x, rows[1][k] = body->position.y, rows[2][k] = body->position.z;
+        rows[3][k] = body->rotation.x, rows[4][k] = body->rotation.y, rows[5][k] = body->rotation.z, rows[6][k] = body->rotation.w;
+        generations[k] = body->generation;
+    }
+    carrier c;
+    c.position = v3_sub(v3(f_load(rows[0]), f_load(rows[1]), f_load(rows[2])), root);
+    c.rotation = (lq4){f_load(rows[3]), f_load(rows[4]), f_load(rows[5]), f_load(rows[6])};
+    c.generation = i_load(generations);
+    const lf norm = q4_dot(c.rotation, c.rotation);
+    c.there = m_and(m_not(i_eq(i_load(there), i_splat(0))), m_and(f_lt(v3_dot(c.position, c.position), f_splat(1e18f)), m_and(f_lt(f_splat(0.25f), norm), f_lt(norm, f_splat(4.0f)))));
+    c.position = v3_select(c.there, c.position, v3_splat(0.0f, 0.0f, 0.0f));
+    c.rotation = q4_normalize(q4_select(c.there, c.rotation, q4_identity()));
+    return c;
+}
+lane_inline lv3 onto(const carrier *c, lv3 point) { return v3_add(c->position, q4_rotate(c->rotation, point)); }
+lane_inline lv3 into(const carrier *c, lv3 point) { return q4_rotate(q4_conjugate(c->rotation), v3_sub(point, c->position)); }
+
+/* Where a swinging foot will stand: where it came to stand after its last swing, seen from the root, by the time that this swing has
+ * taken as long; before a whole swing was seen, where its own speed takes it soon. The end of the ball's ray goes there, the more the
+ * faster the foot is; on the way up the heel's ray takes its place, as it is the ball that meets the risers. Seconds until then; 0 where
+ * the rays stay under heel and ball. */
+lane_inline lf look_ahead(const phx_crowd_task *task, uint32_t group, uint32_t lane, uint32_t index, lup up, lm remembered, lv3 root, lq4 rotation,
+                          lv3 *heel_end, lv3 *ball_end) {
+    const phx_character_state *character = task->characters + group;
+    const phx_leg_state *state = task->legs + index;
+    const phx_foot_rows *foot = task->feet + index;
+    const lv3 ball = v3_load(&foot->ball, lane);
+    const lf zero = f_splat(0.0f), least = f_splat(1e-20f);
+    const lf dt = f_add(f_splat(task->step.dt), f_load(character->skipped.v + lane)), length = f_load(foot->length.v + lane);
+    const lm swings = m_andnot(m_and(m_and(remembered, is_set(state->known.v + lane)), f_lt(zero, dt)), is_set(state->stands.v + lane));
+    if (!m_any(swings)) return zero;
+    const lv3 travel = v3_sub(root, v3_load(&character->root, lane));
+    lv3 last_ball = v3_sub(v3_load(&state->ball, lane), travel);
+    if (task->frame->bodies) {
+        const carrier last = load_carrier(task->frame, i_load(state->body.v + lane), root);
+        const lm there = m_and(last.there, i_eq(last.generation, i_load(state->generation.v + lane)));
+        last_ball = v3_select(there, onto(&last, v3_load(&state->ball, lane)), ball);
+    }
+    const lv3 path = level(up, v3_sub(ball, last_ball));
+    const lf pace = f_div(f_sqrt(level_dot(up, path, path)), f_max(f_mul(length, dt), least));
+    const lf share = saturate(f_sub(f_add(pace, pace), f_splat(2.0f))); /* from 1 to 1.5 legs a second */
+    const lf swing = f_load(state->swing.v + lane);
+    const lm learnt = f_lt(zero, swing);
+    const lf left = f_select(learnt, f_max(f_sub(f_sub(swing, f_load(state->swung.v + lane)), dt), zero), f_splat(0.1f)), frames = f_div(left, f_max(dt, least));
+    const lv3 standing = v3_add(q4_rotate(rotation, v3_load(&state->landing, lane)), v3_scale(travel, frames));
+    const lv3 place = v3_select(learnt, standing, v3_add(*ball_end, v3_scale(path, frames)));
+    const lv3 to = v3_scale(level(up, v3_sub(place, *ball_end)), share);
+    const lf near = f_mul(length, f_splat(0.02f)), squared = level_dot(up, to, to);
+    const lm looks = m_and(swings, m_and(f_lt(f_mul(near, near), squared), f_lt(squared, f_splat(1e12f))));
+    const lm rises = m_and(looks, f_lt(height_of(up, v3_load(&state->point, lane)), f_load(state->ball_ground.v + lane)));
+    *heel_end = v3_select(rises, *ball_end, *heel_end), *ball_end = v3_select(looks, v3_add(*ball_end, to), *ball_end);
+    return f_keep(looks, f_max(f_add(left, dt), f_splat(0.1f)));
+}
+
 lane_inline void prepare_about(const phx_crowd_task *task, phx_up axis) {
     const phx_crowd_setup *setup = task->setup;
     const phx_crowd_frame *frame = task->frame;
@@ -149,6 +219,8 @@ lane_inline void prepare_about(const phx_crowd_task *task, phx_up axis) {
                     const lq4 turned = q4_load(&joints[rig->ball].rotation, lane);
                     const lv3 ball = v3_add(v3_load(&joints[rig->ball].position, lane), q4_rotate(turned, v3_of(rig->ball_offset)));
                     v3_store(&foot->heel, lane, heel), v3_store(&foot->ball, lane, ball);
+                    const lv3 hip = v3_load(&joints[rig->hip].position, lane), knee = v3_load(&joints[rig->knee].position, lane);
+                    f_store(foot->length.v + lane, f_add(v3_length(v3_sub(knee, hip)), v3_length(v3_sub(v3_load(&joints[rig->ankle].position, lane), knee))));
                     good = m_and(good, m_and(f_lt(v3_dot(heel, heel), f_splat(1e18f)), f_lt(v3_dot(ball, ball), f_splat(1e18f))));
                     /* a rotation without length anywhere above leaves none here */
                     const lf turned_norm = q4_dot(turned, turned);
@@ -163,7 +235,7 @@ lane_inline void prepare_about(const phx_crowd_task *task, phx_up axis) {
 
             /* rays start where the soles will probably end: where they ended last frame, seen from the animation */
             for (uint32_t leg = 0; leg < legs; ++leg) {
-                const phx_foot_rows *foot = task->feet + group * legs + leg;
+                phx_foot_rows *foot = task->feet + group * legs + leg;
                 const phx_leg_state *state = task->legs + group * legs + leg;
                 phx_ray_block *rays = task->rays + (group * legs + leg) * 2;
                 if (!m_any(full)) { /* nothing to cast: rays that no caster takes */
@@ -178,6 +250,7 @@ lane_inline void prepare_about(const phx_crowd_task *task, phx_up axis) {
                     const lv3 lock_point = v3_sub(v3_load(&state->lock_point, lane), v3_sub(root, v3_load(&character->root, lane)));
                     heel_end = v3_select(locked, v3_add(heel, v3_sub(lock_point, ball)), heel_end), ball_end = v3_select(locked, lock_point, ball_end);
                 }
+                f_store(foot->look.v + lane, look_ahead(task, group, lane, group * legs + leg, up, m_and(remembered, good), root, rotation, &heel_end, &ball_end));
                 lm ask = good;
                 if (reuse) {
                     const lv3 last = v3_sub(v3_load(&state->point, lane), v3_sub(root, v3_load(&character->root, lane)));
@@ -235,39 +308,6 @@ lane_inline void lane_times(const phx_crowd_task *task, crowd_lanes *l) {
     }
 }
 
-/* Bodies of this frame, gathered for each lane; positions relative to the character's root. */
-typedef struct carrier {
-    lv3 position;
-    lq4 rotation;
-    li generation;
-    lm there;
-} carrier;
-
-lane_cold carrier load_carrier(const phx_crowd_frame *frame, li index, lv3 root) {
-    PHX_ALIGN_64 uint32_t indices[LANES], generations[LANES], there[LANES];
-    PHX_ALIGN_64 float rows[7][LANES];
-    i_store(indices, index);
-    for (uint32_t k = 0; k < LANES; ++k) {
-        static const phx_body still = {{0, 0, 0}, {0, 0, 0, 1}, 0};
-        there[k] = indices[k] < frame->body_count;
-        const phx_body *body = there[k] ? frame->bodies + indices[k] : &still;
-        rows[0][k] = body->position.x, rows[1][k] = body->position.y, rows[2][k] = body->position.z;
-        rows[3][k] = body->rotation.x, rows[4][k] = body->rotation.y, rows[5][k] = body->rotation.z, rows[6][k] = body->rotation.w;
-        generations[k] = body->generation;
-    }
-    carrier c;
-    c.position = v3_sub(v3(f_load(rows[0]), f_load(rows[1]), f_load(rows[2])), root);
-    c.rotation = (lq4){f_load(rows[3]), f_load(rows[4]), f_load(rows[5]), f_load(rows[6])};
-    c.generation = i_load(generations);
-    const lf norm = q4_dot(c.rotation, c.rotation);
-    c.there = m_and(m_not(i_eq(i_load(there), i_splat(0))), m_and(f_lt(v3_dot(c.position, c.position), f_splat(1e18f)), m_and(f_lt(f_splat(0.25f), norm), f_lt(norm, f_splat(4.0f)))));
-    c.position = v3_select(c.there, c.position, v3_splat(0.0f, 0.0f, 0.0f));
-    c.rotation = q4_normalize(q4_select(c.there, c.rotation, q4_identity()));
-    return c;
-}
-lane_inline lv3 onto(const carrier *c, lv3 point) { return v3_add(c->position, q4_rotate(c->rotation, point)); }
-lane_inline lv3 into(const carrier *c, lv3 point) { return q4_rotate(q4_conjugate(c->rotation), v3_sub(point, c->position)); }
-
 /* A ray's hit as a point (root-relative) and unit normal; false for misses, ceilings, steep ground and nonsense. The point is
  * taken from the ray's own origin, so that a hit that comes a frame late still lies on the ground. */
 lane_inline lm read_hit(const phx_crowd_task *task, const phx_ray_block *ray, uint32_t lane, lv3 root, lup up, lv3 *point, lv3 *normal) {
@@ -299,12 +339,14 @@ typedef struct ground_plane {
     li body;
     lm seen; /* a ray hit this frame */
     lf ball_ground; /* height of what the ball's ray hit */
-    lm ball_hit;
+    lm ball_hit, heel_hit;
+    lv3 heel_point, heel_normal;
 } ground_plane;
 
 /* One plane from two hits: through both, rolled by the mean of their normals. Where that plane and the ground's own normals
- * disagree by more than 35 degrees there is an edge between heel and ball, and the foot stands on the higher side. */
-lane_inline ground_plane plane_under(const phx_crowd_task *task, const phx_ray_block *rays, uint32_t lane, lv3 root, lup up) {
+ * disagree by more than 35 degrees there is an edge between heel and ball, and the foot stands on the higher side. A foot that looks
+ * ahead takes what its ball's ray hit. */
+lane_inline ground_plane plane_under(const phx_crowd_task *task, const phx_ray_block *rays, uint32_t lane, lv3 root, lup up, lm looks) {
     const phx_crowd_setup *setup = task->setup;
     const lf least_divisor = f_splat(1e-30f), cos_edge = f_splat(0.8191520f);
     lv3 heel_point, heel_normal, ball_point, ball_normal;
@@ -313,13 +355,14 @@ lane_inline ground_plane plane_under(const phx_crowd_task *task, const phx_ray_b
     const lv3 along = v3_sub(ball_point, heel_point), sum = v3_add(heel_normal, ball_normal);
     const lf along_squared = v3_dot(along, along);
     const lv3 common = v3_unit(v3_sub(sum, v3_scale(along, f_div(v3_dot(sum, along), f_max(along_squared, least_divisor)))));
-    lm fits = m_and(m_and(heel_hit, ball_hit), f_le(f_splat(setup->cos_max_slope), height_of(up, common)));
+    lm fits = m_and(m_andnot(m_and(heel_hit, ball_hit), looks), f_le(f_splat(setup->cos_max_slope), height_of(up, common)));
     fits = m_and(fits, m_and(f_le(cos_edge, v3_dot(common, heel_normal)), f_le(cos_edge, v3_dot(common, ball_normal))));
     const lm heel_higher = f_lt(height_of(up, ball_point), height_of(up, heel_point));
-    const lm on_heel = m_and(heel_hit, m_or(m_not(ball_hit), heel_higher));
+    const lm on_heel = m_and(heel_hit, m_or(m_not(ball_hit), m_andnot(heel_higher, looks)));
     ground_plane plane;
     plane.seen = m_or(heel_hit, ball_hit);
     plane.ball_ground = height_of(up, ball_point), plane.ball_hit = ball_hit;
+    plane.heel_point = heel_point, plane.heel_normal = heel_normal, plane.heel_hit = heel_hit;
     plane.point = v3_select(on_heel, heel_point, ball_point);
     plane.normal = v3_select(fits, common, v3_select(on_heel, heel_normal, ball_normal));
     plane.body = i_select(on_heel, i_load(rays[0].geomID + lane), i_load(rays[1].geomID + lane));
@@ -336,6 +379,7 @@ typedef struct leg_work {
     lv3 last_point, last_ball, lock_point, lock_heading;
     lf planted, sole_height;
     lf error, height, jump; /* what the clip itself hovers or sinks; of the plane over the floor; left of a jump of the ground */
+    lf low, clearance;      /* of what is below the foot over the floor; how far a swinging foot may sink without touching the ground */
     lv3 heading;
     lf heading_squared;
     lean lean;       /* of the foot, with the ground */
@@ -349,6 +393,7 @@ typedef struct leg_goal {
     lq4 turn;        /* of the foot, from its animated attitude */
     lq4 toe_turn;    /* of the toes, on top of it */
     lm toes;         /* lanes whose toes turn */
+    lf clearance;
 } leg_goal;
 
 /* height of a plane over the point `at`, along up; per_up is 1 / (normal . up) */
@@ -384,9 +429,8 @@ lane_inline lv3 place_at(const leg_place *p, uint32_t slot) { return v3_load(&p-
 /* what this frame's rays say */
 lane_inline void see_ground(const phx_crowd_task *task, const crowd_lanes *l, uint32_t leg, leg_work *work) {
     const leg_place p = place_of(task, l, leg);
-    work->plane = plane_under(task, p.rays, p.lane, l->root, l->up);
-    const lv3 hip = place_at(&p, p.rig->hip), knee = place_at(&p, p.rig->knee), ankle = place_at(&p, p.rig->ankle);
-    work->length = f_add(v3_length(v3_sub(knee, hip)), v3_length(v3_sub(ankle, knee)));
+    work->plane = plane_under(task, p.rays, p.lane, l->root, l->up, f_lt(f_splat(0.0f), f_load(p.foot->look.v + p.lane)));
+    work->length = f_load(p.foot->length.v + p.lane);
 }
 
 /* the plane under the foot: this frame's hits, or the last one seen, carried by its body */
@@ -439,6 +483,24 @@ lane_inline void choose_ground(const phx_crowd_task *task, const crowd_lanes *l,
     const lm held = m_and(known, f_le(missed, f_splat(setup->hold_seconds)));
     plane.point = v3_select(plane.seen, plane.point, last_point), plane.normal = v3_select(plane.seen, plane.normal, last_normal);
     per_up = f_select(m_andnot(plane.seen, past_edge), per_up, last_per_up);
+
+    /* a foot that looks ahead goes from the plane that it left to the one where it will stand within the time left, fast at first as
+     * edges are on the way; it stays over the ground below it */
+    const lv3 floor_point = level(up, place_at(&p, p.rig->ankle));
+    const lf last_height = height_over(last_point, last_normal, last_per_up, floor_point), look = f_load(p.foot->look.v + lane);
+    lf height = height_over(plane.point, plane.normal, per_up, floor_point), low = height, stepped = f_sub(last_height, height);
+    const lm looks = m_and(f_lt(zero, look), plane.ball_hit);
+    if (m_any(looks)) {
+        const lf rest = f_max(f_sub(one, f_div(l->dt, f_select(looks, look, one))), zero), keep = f_mul(rest, rest);
+        height = f_select(looks, mix(height, last_height, keep), height), stepped = f_keep(m_not(looks), stepped);
+        plane.normal = v3_select(looks, v3_unit(v3_mix(plane.normal, last_normal, keep)), plane.normal);
+        per_up = f_select(looks, f_div(one, f_select(looks, height_of(up, plane.normal), one)), per_up);
+        plane.point = v3_select(looks, raised(up, floor_point, height), plane.point);
+        const lf heel_per_up = f_div(one, f_select(plane.heel_hit, height_of(up, plane.heel_normal), one));
+        low = f_select(m_and(looks, plane.heel_hit), height_over(plane.heel_point, plane.heel_normal, heel_per_up, floor_point), height);
+    }
+    work->height = height, work->low = low, work->jump = f_add(f_load(state->jump.v + lane), stepped);
+
     const lm grounded = m_or(plane.seen, held);
     const lf wanted = f_keep(grounded, one);
     lf weight = settle(ease(f_load(state->weight.v + lane), wanted, l->weight_keep));
@@ -456,10 +518,6 @@ lane_inline void choose_ground(const phx_crowd_task *task, const crowd_lanes *l,
     work->plane = plane, work->per_up = per_up, work->last_per_up = last_per_up, work->weight = weight;
     work->known = known, work->stands = grounded, work->locked_before = locked_before;
     work->last_point = last_point, work->last_ball = last_ball, work->lock_point = lock_point, work->lock_heading = lock_heading;
-    /* of the last plane over the floor under the ankle; the next stage knows the new one's */
-    const lv3 floor_point = level(up, place_at(&p, p.rig->ankle));
-    work->height = height_over(plane.point, plane.normal, per_up, floor_point);
-    work->jump = f_add(f_load(state->jump.v + lane), f_sub(height_over(last_point, last_normal, last_per_up, floor_point), work->height));
 }
 
 /* contact: told, or found from height and speed with hysteresis; heights and speeds follow the leg's length */
@@ -501,11 +559,25 @@ lane_inline void judge_contact(const phx_crowd_task *task, const crowd_lanes *l,
     const lf planted = task->frame->support.data ? support : grip;
     support = f_max(firm, support);
 
-    /* a jump of the ground is not followed at once: the foot keeps its height and the difference dies away; never into the ground */
+    /* a jump of the ground is not followed at once: the foot keeps its height and the difference dies away, twice as fast where it
+     * should stand lower; never into the ground */
     const lf plant = f_splat(setup->plant_height);
     const lf error = f_mul(f_min(f_max(sole_height, f_neg(plant)), plant), planted); /* what the clip itself hovers or sinks while standing */
-    lf jump = settle(f_mul(work->jump, l->ground_keep));
-    jump = f_max(f_keep(known, jump), f_neg(f_max(f_sub(sole_height, error), zero)));
+    lf jump = f_keep(known, settle(f_mul(work->jump, l->ground_keep)));
+    jump = f_select(m_and(stands, f_lt(zero, jump)), settle(f_mul(jump, l->ground_keep)), jump);
+    const lf hover = f_max(f_sub(sole_height, error), zero);
+    jump = f_max(jump, f_sub(f_sub(work->low, work->height), hover));
+    work->clearance = f_keep(m_not(stands), f_add(hover, f_max(jump, zero)));
+
+    /* how long a foot swings, and where it comes to stand */
+    const lf swung = f_select(known, f_add(f_load(state->swung.v + lane), l->dt), f_splat(-1e6f)); /* the frame in which it comes to stand is the last */
+    const lm lands = m_and(m_andnot(m_and(known, stands), stood), f_lt(f_splat(0.12f), swung));
+    f_store(state->swing.v + lane, f_keep(known, f_select(lands, swung, f_load(state->swing.v + lane))));
+    if (m_any(lands)) {
+        const lv3 landing = q4_rotate(q4_conjugate(q4_load(&task->root_rotation[l->group], lane)), level(up, ball));
+        v3_store_where(lands, &state->landing, lane, landing);
+    }
+    f_store(state->swung.v + lane, f_select(m_and(known, stands), zero, swung));
 
     lv3 stored_ball = ball;
     if (task->frame->bodies) stored_ball = into(&work->body, ball);
@@ -515,7 +587,7 @@ lane_inline void judge_contact(const phx_crowd_task *task, const crowd_lanes *l,
     work->stands = stands, work->entering = entering, work->support = support, work->error = error, work->jump = jump;
 }
 
-/* the attitude: towards the ground's normal as far as the foot stands, within pitch and roll limits, smoothed */
+/* the attitude: as the ground leans, within pitch and roll limits, smoothed */
 lane_inline void turn_foot(const phx_crowd_task *task, const crowd_lanes *l, uint32_t leg, leg_work *work) {
     const leg_place p = place_of(task, l, leg);
     const phx_crowd_setup *setup = task->setup;
@@ -525,7 +597,7 @@ lane_inline void turn_foot(const phx_crowd_task *task, const crowd_lanes *l, uin
     const lf heading_squared = level_dot(up, heading, heading);
     const lv3 forward = v3_select(f_lt(f_splat(1e-12f), heading_squared), heading, level(up, spare_direction(up.v)));
     const lv3 ahead = v3_scale(forward, f_div(one, f_sqrt(f_max(level_dot(up, forward, forward), f_splat(1e-30f)))));
-    const lv3 side = up_cross(up, ahead), leaning = v3_unit(up_mix(up, work->plane.normal, work->support));
+    const lv3 side = up_cross(up, ahead), leaning = work->plane.normal;
     const lf pitch_limit = f_splat(setup->sin_max_pitch), roll_limit = f_splat(setup->sin_max_roll);
     const lf pitch = f_min(f_max(level_dot(up, leaning, ahead), f_neg(pitch_limit)), pitch_limit);
     const lf roll = f_min(f_max(level_dot(up, leaning, side), f_neg(roll_limit)), roll_limit);
@@ -574,12 +646,12 @@ lane_inline void place_foot(const phx_crowd_task *task, const crowd_lanes *l, ui
     const lv3 turned_heel = v3_add(ball, about_up(up, sine, versine, v3_sub(heel, ball)));
     const lv3 turned_ankle = v3_add(ball, about_up(up, sine, versine, v3_sub(ankle, ball)));
 
-    /* the foot's pose over flat ground, carried to the plane; then lifted so that its deepest point keeps its animated height,
-     * less what the clip itself hovers or sinks while the foot stands */
-    const lv3 floor_point = level(up, ankle), ground = at_height(up, ankle, work->height);
-    lv3 new_heel = v3_add(ground, leaned(up, &work->lean, v3_sub(turned_heel, floor_point)));
-    lv3 new_ball = v3_add(ground, leaned(up, &work->lean, v3_sub(ball, floor_point)));
-    lv3 new_ankle = v3_add(ground, leaned(up, &work->lean, v3_sub(turned_ankle, floor_point)));
+    /* the foot's pose over flat ground, carried to the plane and turned below the ankle at the sole's height; then lifted so that its
+     * deepest point keeps its animated height, less what the clip itself hovers or sinks while the foot stands */
+    const lv3 pivot = at_height(up, ankle, f_max(f_min(heel_height, ball_height), f_splat(0.0f))), ground = raised(up, pivot, work->height);
+    lv3 new_heel = v3_add(ground, leaned(up, &work->lean, v3_sub(turned_heel, pivot)));
+    lv3 new_ball = v3_add(ground, leaned(up, &work->lean, v3_sub(ball, pivot)));
+    lv3 new_ankle = v3_add(ground, leaned(up, &work->lean, v3_sub(turned_ankle, pivot)));
     const lf heel_lift = f_sub(f_sub(heel_height, work->error), v3_dot(v3_sub(new_heel, point), normal));
     const lf ball_lift = f_sub(f_sub(ball_height, work->error), v3_dot(v3_sub(new_ball, point), normal));
     const lv3 lift = v3_scale(normal, f_max(heel_lift, ball_lift));
@@ -609,7 +681,7 @@ lane_inline void place_foot(const phx_crowd_task *task, const crowd_lanes *l, ui
     if (task->frame->bodies) new_lock = into(&work->body, new_lock), new_lock_heading = q4_rotate(q4_conjugate(work->body.rotation), new_lock_heading);
 
     const lf weight = work->weight;
-    goal->length = work->length, goal->weight = weight, goal->support = work->support;
+    goal->length = work->length, goal->weight = weight, goal->support = work->support, goal->clearance = work->clearance;
     goal->target = v3_mix(ankle, placed, weight);
     goal->turn = lean_after(up, &work->lean, yaw, yaw_cos);
     const lm floating = f_lt(weight, one);
@@ -710,6 +782,28 @@ lane_inline void store_local(const phx_crowd_task *task, const crowd_lanes *l, l
     store_rotation(where, poses, index, first, l->lane, l->s, local);
 }
 
+/* A swinging foot spares its leg: where the leg would fold below 0.6 of its length, the foot sinks as far as the ground lets it; where
+ * it would be stretched beyond 0.95, it follows less and less, so that the knee does not snap straight. Neither touches a leg that
+ * the animation itself folds or stretches as far. */
+lane_inline lv3 spare_leg(const leg_goal *goal, lv3 delta, lv3 animated, lup up) {
+    const lf zero = f_splat(0.0f), one = f_splat(1.0f), length_squared = f_mul(goal->length, goal->length), animated_squared = v3_dot(animated, animated);
+    const lf least_squared = f_min(f_mul(length_squared, f_splat(0.36f)), f_mul(animated_squared, f_splat(0.81f)));
+    const lm folds = m_and(f_lt(v3_dot(delta, delta), least_squared), f_lt(zero, goal->clearance));
+    if (m_any(folds)) {
+        const lf rise = height_of(up, delta), level_squared = f_sub(v3_dot(delta, delta), f_mul(rise, rise));
+        const lf sinks = f_add(rise, f_sqrt(f_max(f_sub(least_squared, level_squared), zero)));
+        delta = v3_select(folds, raised(up, delta, f_neg(f_mul(f_min(f_max(sinks, zero), goal->clearance), goal->weight))), delta);
+    }
+    const lf squared = v3_dot(delta, delta), most_squared = f_min(f_max(f_mul(length_squared, f_splat(0.9025f)), animated_squared), length_squared);
+    const lm stretches = m_and(f_lt(most_squared, squared), f_lt(goal->support, one));
+    if (m_any(stretches)) {
+        const lf far = f_sqrt(squared), most = f_sqrt(most_squared), room = f_sub(f_mul(goal->length, f_splat(1.0001f)), most);
+        const lf soft = f_add(most, f_div(f_mul(room, f_sub(far, most)), f_select(stretches, f_add(room, f_sub(far, most)), one)));
+        delta = v3_select(stretches, v3_scale(delta, f_div(mix(soft, far, goal->support), f_select(stretches, far, one))), delta);
+    }
+    return delta;
+}
+
 /* the leg in two bones */
 lane_inline void bend_leg(const phx_crowd_task *task, const crowd_lanes *l, uint32_t leg, lf weight, lf pelvis, const leg_goal *goal, two_bone_out *out) {
     const phx_crowd_setup *setup = task->setup;
@@ -724,7 +818,7 @@ lane_inline void bend_leg(const phx_crowd_task *task, const crowd_lanes *l, uint
 
     two_bone_in in;
     in.thigh = v3_sub(knee, hip), in.shin = v3_sub(ankle, knee);
-    in.delta = v3_sub(goal->target, raised(l->up, hip, pelvis));
+    in.delta = spare_leg(goal, v3_sub(goal->target, raised(l->up, hip, pelvis)), v3_sub(ankle, hip), l->up);
     /* the leg's plane turns about the clip's own hinge; the straighter the leg, or the more the clip bends the knee backward,
      * the more about the hinge that the thigh's own frame says. A hinge, unlike a bend direction, does not turn over when the
      * foot rises past the hip. */

@@ -111,6 +111,63 @@ static uint32_t flags_of(const phx_crowd_frame *frame, size_t character) {
 }
 static phx_lod lod_of(uint32_t flags) { return flags & PHX_CHARACTER_OFF ? PHX_LOD_OFF : (phx_lod)(flags >> PHX_CHARACTER_LOD_SHIFT & 3); }
 
+/* A body of this frame; position relative to the character's root. */
+typedef struct carrier {
+    phx_vec3 position;
+    phx_quat rotation;
+    uint32_t generation;
+    int there;
+} carrier;
+
+static carrier load_carrier(const phx_crowd_frame *frame, uint32_t index, phx_vec3 root) {
+    static const phx_body still = {{0, 0, 0}, {0, 0, 0, 1}, 0};
+    const phx_body *body = index < frame->body_count ? frame->bodies + index : &still;
+    carrier c;
+    c.position = sub3(body->position, root);
+    c.generation = body->generation;
+    const float norm = dot4(body->rotation, body->rotation);
+    c.there = index < frame->body_count && dot3(c.position, c.position) < 1e18f && 0.25f < norm && norm < 4.0f;
+    if (!c.there) c.position = vec3(0.0f, 0.0f, 0.0f);
+    c.rotation = normalize4(c.there ? body->rotation : quat_identity());
+    return c;
+}
+static phx_vec3 onto(const carrier *c, phx_vec3 point) { return add3(c->position, rotate3(c->rotation, point)); }
+static phx_vec3 into(const carrier *c, phx_vec3 point) { return rotate3(conjugate4(c->rotation), sub3(point, c->position)); }
+
+/* Where a swinging foot will stand: where it came to stand after its last swing, seen from the root, by the time that this swing has
+ * taken as long; before a whole swing was seen, where its own speed takes it soon. The end of the ball's ray goes there, the more the
+ * faster the foot is; on the way up the heel's ray takes its place, as it is the ball that meets the risers. Seconds until then; 0 where
+ * the rays stay under heel and ball. */
+static float look_ahead(const phx_crowd_task *task, uint32_t group, uint32_t lane, uint32_t index, phx_vec3 root, phx_quat rotation, phx_vec3 *heel_end,
+                        phx_vec3 *ball_end) {
+    const phx_character_state *character = task->characters + group;
+    const phx_leg_state *state = task->legs + index;
+    const phx_foot_rows *foot = task->feet + index;
+    const up_of up = up_in(task->setup);
+    const phx_vec3 ball = row3(&foot->ball, lane);
+    const float dt = task->step.dt + character->skipped.v[lane], length = foot->length.v[lane];
+    if (!(0.5f < state->known.v[lane]) || 0.5f < state->stands.v[lane] || !(0.0f < dt)) return 0.0f;
+    const phx_vec3 travel = sub3(root, row3(&character->root, lane));
+    phx_vec3 last_ball = sub3(row3(&state->ball, lane), travel);
+    if (task->frame->bodies) {
+        const carrier last = load_carrier(task->frame, state->body.v[lane], root);
+        last_ball = last.there && last.generation == state->generation.v[lane] ? onto(&last, row3(&state->ball, lane)) : ball;
+    }
+    const phx_vec3 path = level(up, sub3(ball, last_ball));
+    const float pace = sqrtf(level_dot(up, path, path)) / max1(length * dt, 1e-20f), share = saturate(pace + pace - 2.0f); /* from 1 to 1.5 legs a second */
+    const float swing = state->swing.v[lane];
+    const int learnt = 0.0f < swing;
+    const float left = learnt ? max1((swing - state->swung.v[lane]) - dt, 0.0f) : 0.1f, frames = left / max1(dt, 1e-20f);
+    const phx_vec3 standing = add3(rotate3(rotation, row3(&state->landing, lane)), scale3(travel, frames));
+    const phx_vec3 place = learnt ? standing : add3(*ball_end, scale3(path, frames));
+    const phx_vec3 to = scale3(level(up, sub3(place, *ball_end)), share);
+    const float near = length * 0.02f, squared = level_dot(up, to, to);
+    if (!(near * near < squared && squared < 1e12f)) return 0.0f;
+    if (height_of(up, row3(&state->point, lane)) < state->ball_ground.v[lane]) *heel_end = *ball_end;
+    *ball_end = add3(*ball_end, to);
+    return max1(left + dt, 0.1f);
+}
+
 void phx_reference_crowd_prepare(const phx_crowd_task *task) {
     const phx_crowd_setup *setup = task->setup;
     const phx_crowd_frame *frame = task->frame;
@@ -145,6 +202,8 @@ void phx_reference_crowd_prepare(const phx_crowd_task *task) {
                 const phx_quat turned = row4(&joints[rig->ball].rotation, lane);
                 const phx_vec3 ball = add3(row3(&joints[rig->ball].position, lane), rotate3(turned, rig->ball_offset));
                 set_row3(&foot->heel, lane, heel), set_row3(&foot->ball, lane, ball);
+                const phx_vec3 hip = row3(&joints[rig->hip].position, lane), knee = row3(&joints[rig->knee].position, lane);
+                foot->length.v[lane] = length3(sub3(knee, hip)) + length3(sub3(row3(&joints[rig->ankle].position, lane), knee));
                 good = good && dot3(heel, heel) < 1e18f && dot3(ball, ball) < 1e18f;
                 /* a rotation without length anywhere above leaves none here */
                 const float turned_norm = dot4(turned, turned);
@@ -159,11 +218,12 @@ void phx_reference_crowd_prepare(const phx_crowd_task *task) {
 
         /* rays start where the soles will probably end: where they ended last frame, seen from the animation */
         for (uint32_t leg = 0; leg < legs; ++leg) {
-            const phx_foot_rows *foot = task->feet + group * legs + leg;
+            phx_foot_rows *foot = task->feet + group * legs + leg;
             const phx_leg_state *leg_state = task->legs + group * legs + leg;
             phx_ray_block *rays = task->rays + (group * legs + leg) * 2;
             phx_vec3 ends[2] = {none, none};
             int ask = good;
+            foot->look.v[lane] = 0.0f;
             if (good) {
                 ends[0] = row3(&foot->heel, lane), ends[1] = row3(&foot->ball, lane);
                 if (remembered) ends[0] = add3(ends[0], row3(&leg_state->heel_shift, lane)), ends[1] = add3(ends[1], row3(&leg_state->ball_shift, lane));
@@ -171,6 +231,7 @@ void phx_reference_crowd_prepare(const phx_crowd_task *task) {
                     const phx_vec3 lock_point = sub3(row3(&leg_state->lock_point, lane), sub3(root, row3(&state->root, lane)));
                     ends[0] = add3(row3(&foot->heel, lane), sub3(lock_point, row3(&foot->ball, lane))), ends[1] = lock_point;
                 }
+                if (remembered) foot->look.v[lane] = look_ahead(task, group, lane, group * legs + leg, root, rotation, ends, ends + 1);
                 if (reuse && remembered && 0.5f < leg_state->known.v[lane]) {
                     const phx_vec3 last = sub3(row3(&leg_state->point, lane), sub3(root, row3(&state->root, lane)));
                     const phx_vec3 from_heel = level(up, sub3(last, ends[0])), from_ball = level(up, sub3(last, ends[1]));
@@ -196,29 +257,6 @@ typedef struct one {
     phx_crowd_step step;   /* dt includes frames that were skipped at a lower level of detail */
 } one;
 
-/* A body of this frame; position relative to the character's root. */
-typedef struct carrier {
-    phx_vec3 position;
-    phx_quat rotation;
-    uint32_t generation;
-    int there;
-} carrier;
-
-static carrier load_carrier(const phx_crowd_frame *frame, uint32_t index, phx_vec3 root) {
-    static const phx_body still = {{0, 0, 0}, {0, 0, 0, 1}, 0};
-    const phx_body *body = index < frame->body_count ? frame->bodies + index : &still;
-    carrier c;
-    c.position = sub3(body->position, root);
-    c.generation = body->generation;
-    const float norm = dot4(body->rotation, body->rotation);
-    c.there = index < frame->body_count && dot3(c.position, c.position) < 1e18f && 0.25f < norm && norm < 4.0f;
-    if (!c.there) c.position = vec3(0.0f, 0.0f, 0.0f);
-    c.rotation = normalize4(c.there ? body->rotation : quat_identity());
-    return c;
-}
-static phx_vec3 onto(const carrier *c, phx_vec3 point) { return add3(c->position, rotate3(c->rotation, point)); }
-static phx_vec3 into(const carrier *c, phx_vec3 point) { return rotate3(conjugate4(c->rotation), sub3(point, c->position)); }
-
 /* A ray's hit as a point (root-relative) and unit normal; false for misses, ceilings, steep ground and nonsense. The point is
  * taken from the ray's own origin, so that a hit that comes a frame late still lies on the ground. */
 static int read_hit(const phx_crowd_task *task, const phx_ray_block *ray, uint32_t lane, phx_vec3 root, phx_vec3 *point, phx_vec3 *normal) {
@@ -239,26 +277,29 @@ typedef struct ground_plane {
     uint32_t body;
     int seen; /* a ray hit this frame */
     float ball_ground; /* height of what the ball's ray hit */
-    int ball_hit;
+    int ball_hit, heel_hit;
+    phx_vec3 heel_point, heel_normal;
 } ground_plane;
 
 /* One plane from two hits: through both, rolled by the mean of their normals. Where that plane and the ground's own normals
- * disagree by more than 35 degrees there is an edge between heel and ball, and the foot stands on the higher side. */
-static ground_plane plane_under(const phx_crowd_task *task, const phx_ray_block *rays, uint32_t lane, phx_vec3 root) {
+ * disagree by more than 35 degrees there is an edge between heel and ball, and the foot stands on the higher side. A foot that looks
+ * ahead takes what its ball's ray hit. */
+static ground_plane plane_under(const phx_crowd_task *task, const phx_ray_block *rays, uint32_t lane, phx_vec3 root, int looks) {
     const phx_crowd_setup *setup = task->setup;
     const up_of up = up_in(setup);
     const float cos_edge = 0.8191520f;
     phx_vec3 heel_point, heel_normal, ball_point, ball_normal;
     const int heel_hit = read_hit(task, rays, lane, root, &heel_point, &heel_normal);
     const int ball_hit = read_hit(task, rays + 1, lane, root, &ball_point, &ball_normal);
-    const int on_heel = heel_hit && (!ball_hit || height_of(up, ball_point) < height_of(up, heel_point));
+    const int on_heel = heel_hit && (!ball_hit || (!looks && height_of(up, ball_point) < height_of(up, heel_point)));
     ground_plane plane;
     plane.seen = heel_hit || ball_hit;
     plane.ball_ground = height_of(up, ball_point), plane.ball_hit = ball_hit;
+    plane.heel_point = heel_point, plane.heel_normal = heel_normal, plane.heel_hit = heel_hit;
     plane.point = on_heel ? heel_point : ball_point;
     plane.normal = on_heel ? heel_normal : ball_normal;
     plane.body = on_heel ? rays[0].geomID[lane] : rays[1].geomID[lane];
-    if (heel_hit && ball_hit) {
+    if (heel_hit && ball_hit && !looks) {
         const phx_vec3 along = sub3(ball_point, heel_point), sum = add3(heel_normal, ball_normal);
         const phx_vec3 common = unit3(sub3(sum, scale3(along, dot3(sum, along) / max1(dot3(along, along), 1e-30f))));
         if (setup->cos_max_slope <= height_of(up, common) && cos_edge <= dot3(common, heel_normal) && cos_edge <= dot3(common, ball_normal))
@@ -273,6 +314,7 @@ typedef struct leg_work {
     phx_quat toe_turn;  /* of the toes, on top of it */
     int toes;           /* do they turn? */
     float support, weight, length;
+    float clearance;    /* how far a swinging foot may sink without touching the ground */
 } leg_work;
 
 /* height of a plane over the point `at`, along up; per_up is 1 / (normal . up) */
@@ -292,7 +334,6 @@ static leg_work place_foot(const phx_crowd_task *task, const one *o, uint32_t le
     phx_leg_state *state = task->legs + index;
     phx_carried_plane *carried = task->carried ? task->carried + index : NULL;
     const up_of up = up_in(setup);
-    const phx_vec3 hip = row3(&joints[rig->hip].position, lane), knee = row3(&joints[rig->knee].position, lane);
     const phx_vec3 ankle = row3(&joints[rig->ankle].position, lane);
     const phx_vec3 heel = row3(&task->feet[index].heel, lane), ball = row3(&task->feet[index].ball, lane);
     const float heel_height = height_of(up, heel), ball_height = height_of(up, ball);
@@ -300,12 +341,13 @@ static leg_work place_foot(const phx_crowd_task *task, const one *o, uint32_t le
     const float dt = o->step.dt;
 
     /* the plane under the foot: this frame's hits, or the last one seen, carried by its body */
-    ground_plane plane = plane_under(task, task->rays + index * 2, lane, o->root);
+    const float look = task->feet[index].look.v[lane];
+    ground_plane plane = plane_under(task, task->rays + index * 2, lane, o->root, 0.0f < look);
     const int known = o->remembered && 0.5f < state->known.v[lane];
     const uint32_t last_body = state->body.v[lane];
     phx_vec3 last_point = sub3(row3(&state->point, lane), o->travel), last_normal = row3(&state->normal, lane);
     phx_vec3 last_ball = row3(&state->ball, lane), lock_point = row3(&state->lock_point, lane), lock_heading = row3(&state->lock_heading, lane);
-    const float length = length3(sub3(knee, hip)) + length3(sub3(ankle, knee));
+    const float length = task->feet[index].length.v[lane];
     int there = known; /* does the last plane still stand on its body? */
     if (task->frame->bodies) {
         const carrier last = load_carrier(task->frame, last_body, o->root);
@@ -380,25 +422,38 @@ static leg_work place_foot(const phx_crowd_task *task, const one *o, uint32_t le
     const float planted = task->frame->support.data ? support : grip;
     support = max1(firm, support);
 
-    /* a jump of the ground is not followed at once: the foot keeps its height and the difference dies away; never into the ground */
+    /* a foot that looks ahead goes from the plane that it left to the one where it will stand within the time left, fast at first as
+     * edges are on the way; it stays over the ground below it */
     const phx_vec3 floor_point = level(up, ankle);
-    const float height = height_over(plane.point, plane.normal, per_up, floor_point);
+    float height = height_over(plane.point, plane.normal, per_up, floor_point), low = height;
     const float last_height = height_over(last_point, last_normal, last_per_up, floor_point);
-    const float error = min1(max1(sole_height, -setup->plant_height), setup->plant_height) * planted; /* what the clip itself hovers or sinks */
-    float jump = known ? settle((state->jump.v[lane] + (last_height - height)) * o->step.ground_keep) : 0.0f;
-    jump = max1(jump, -max1(sole_height - error, 0.0f));
+    float stepped = last_height - height;
+    if (0.0f < look && plane.ball_hit) {
+        const float rest = max1(1.0f - dt / look, 0.0f), keep = rest * rest;
+        height = mix(height, last_height, keep), stepped = 0.0f;
+        plane.normal = unit3(mix3(plane.normal, last_normal, keep)), per_up = 1.0f / height_of(up, plane.normal);
+        plane.point = raised(up, floor_point, height);
+        low = plane.heel_hit ? height_over(plane.heel_point, plane.heel_normal, 1.0f / height_of(up, plane.heel_normal), floor_point) : height;
+    }
 
-    /* the attitude: towards the ground's normal as far as the foot stands, within pitch and roll limits, smoothed */
+    /* a jump of the ground is not followed at once: the foot keeps its height and the difference dies away, twice as fast where it
+     * should stand lower; never into the ground */
+    const float error = min1(max1(sole_height, -setup->plant_height), setup->plant_height) * planted; /* what the clip itself hovers or sinks */
+    float jump = known ? settle((state->jump.v[lane] + stepped) * o->step.ground_keep) : 0.0f;
+    if (stands && 0.0f < jump) jump = settle(jump * o->step.ground_keep);
+    const float hover = max1(sole_height - error, 0.0f);
+    jump = max1(jump, (low - height) - hover);
+
+    /* the attitude: as the ground leans, within pitch and roll limits, smoothed */
     const phx_vec3 heading = level(up, sub3(ball, heel));
     const float heading_squared = level_dot(up, heading, heading);
     const phx_vec3 forward = 1e-12f < heading_squared ? heading : level(up, spare_direction(up.v));
     const phx_vec3 ahead = scale3(forward, 1.0f / sqrtf(max1(level_dot(up, forward, forward), 1e-30f))), side = up_cross(up, ahead);
-    const phx_vec3 leaning = unit3(up_mix(up, plane.normal, support));
-    const float pitch = min1(max1(level_dot(up, leaning, ahead), -setup->sin_max_pitch), setup->sin_max_pitch);
-    const float roll = min1(max1(level_dot(up, leaning, side), -setup->sin_max_roll), setup->sin_max_roll);
+    const float pitch = min1(max1(level_dot(up, plane.normal, ahead), -setup->sin_max_pitch), setup->sin_max_pitch);
+    const float roll = min1(max1(level_dot(up, plane.normal, side), -setup->sin_max_roll), setup->sin_max_roll);
     const float upright = sqrtf(max1((1.0f - pitch * pitch) - roll * roll, 0.0f));
     phx_vec3 tilt = at_height(up, add3(scale3(ahead, pitch), scale3(side, roll)), upright);
-    const int limited = 1e-8f < dot3(sub3(tilt, leaning), sub3(tilt, leaning));
+    const int limited = 1e-8f < dot3(sub3(tilt, plane.normal), sub3(tilt, plane.normal));
     if (known) {
         const phx_vec3 last_tilt = row3(&state->tilt, lane);
         tilt = o->step.tilt_keep < 1.0f ? unit3(settle3(mix3(tilt, last_tilt, o->step.tilt_keep))) : last_tilt;
@@ -421,12 +476,12 @@ static leg_work place_foot(const phx_crowd_task *task, const one *o, uint32_t le
     const phx_vec3 turned_heel = add3(ball, about_up(up, sine, versine, sub3(heel, ball)));
     const phx_vec3 turned_ankle = add3(ball, about_up(up, sine, versine, sub3(ankle, ball)));
 
-    /* the foot's pose over flat ground, carried to the plane; then lifted so that its deepest point keeps its animated height,
-     * less what the clip itself hovers or sinks while the foot stands */
-    const phx_vec3 ground = at_height(up, ankle, height);
-    phx_vec3 new_heel = add3(ground, leaned(up, &foot_lean, sub3(turned_heel, floor_point)));
-    phx_vec3 new_ball = add3(ground, leaned(up, &foot_lean, sub3(ball, floor_point)));
-    phx_vec3 new_ankle = add3(ground, leaned(up, &foot_lean, sub3(turned_ankle, floor_point)));
+    /* the foot's pose over flat ground, carried to the plane and turned below the ankle at the sole's height; then lifted so that its
+     * deepest point keeps its animated height, less what the clip itself hovers or sinks while the foot stands */
+    const phx_vec3 pivot = at_height(up, ankle, max1(sole_height, 0.0f)), ground = raised(up, pivot, height);
+    phx_vec3 new_heel = add3(ground, leaned(up, &foot_lean, sub3(turned_heel, pivot)));
+    phx_vec3 new_ball = add3(ground, leaned(up, &foot_lean, sub3(ball, pivot)));
+    phx_vec3 new_ankle = add3(ground, leaned(up, &foot_lean, sub3(turned_ankle, pivot)));
     const float heel_lift = (heel_height - error) - dot3(sub3(new_heel, plane.point), plane.normal);
     const float ball_lift = (ball_height - error) - dot3(sub3(new_ball, plane.point), plane.normal);
     const phx_vec3 lift = scale3(plane.normal, max1(heel_lift, ball_lift));
@@ -454,6 +509,7 @@ static leg_work place_foot(const phx_crowd_task *task, const one *o, uint32_t le
 
     leg_work work;
     work.support = support, work.weight = weight, work.length = length;
+    work.clearance = stands ? 0.0f : hover + max1(jump, 0.0f);
     work.target = mix3(ankle, placed, weight);
     work.turn = lean_after(up, &foot_lean, yaw, yaw_cos);
     if (weight < 1.0f) work.turn = fraction4(work.turn, weight);
@@ -481,6 +537,13 @@ static leg_work place_foot(const phx_crowd_task *task, const one *o, uint32_t le
     state->known.v[lane] = grounded || 0.0f < weight ? 1.0f : 0.0f; /* a plane is known until it is let go */
     state->missed.v[lane] = missed, state->weight.v[lane] = weight, state->jump.v[lane] = jump;
     set_row3(&state->tilt, lane, tilt);
+    const float swung = known ? state->swung.v[lane] + dt : -1e6f; /* the frame in which it comes to stand is the last */
+    if (!known) state->swing.v[lane] = 0.0f;
+    if (known && stands && !stood && 0.12f < swung) {
+        state->swing.v[lane] = swung;
+        set_row3(&state->landing, lane, rotate3(conjugate4(row4(&task->root_rotation[o->group], lane)), level(up, ball)));
+    }
+    state->swung.v[lane] = stands && known ? 0.0f : swung;
     state->stands.v[lane] = firm, state->grip.v[lane] = grip, state->locked.v[lane] = locked || starts ? 1.0f : 0.0f;
     set_row3(&state->offset, lane, offset), state->yaw.v[lane] = yaw;
     set_row3(&state->heel_shift, lane, scale3(level(up, sub3(new_heel, heel)), weight));
@@ -520,6 +583,26 @@ static void store_local(const phx_crowd_task *task, const one *o, size_t joint, 
     phx_reference_set_rotation(poses, index, o->character, local);
 }
 
+/* A swinging foot spares its leg: where the leg would fold below 0.6 of its length, the foot sinks as far as the ground lets it; where
+ * it would be stretched beyond 0.95, it follows less and less, so that the knee does not snap straight. Neither touches a leg that
+ * the animation itself folds or stretches as far. */
+static phx_vec3 spare_leg(const leg_work *work, phx_vec3 delta, phx_vec3 animated, up_of up) {
+    const float length_squared = work->length * work->length, animated_squared = dot3(animated, animated);
+    const float least_squared = min1(length_squared * 0.36f, animated_squared * 0.81f);
+    if (dot3(delta, delta) < least_squared && 0.0f < work->clearance) {
+        const float rise = height_of(up, delta), level_squared = dot3(delta, delta) - rise * rise;
+        const float sinks = rise + sqrtf(max1(least_squared - level_squared, 0.0f));
+        delta = raised(up, delta, -(min1(max1(sinks, 0.0f), work->clearance) * work->weight));
+    }
+    const float squared = dot3(delta, delta), most_squared = min1(max1(length_squared * 0.9025f, animated_squared), length_squared);
+    if (most_squared < squared && work->support < 1.0f) {
+        const float far = sqrtf(squared), most = sqrtf(most_squared), room = work->length * 1.0001f - most;
+        const float soft = most + room * (far - most) / (room + (far - most));
+        delta = scale3(delta, mix(soft, far, work->support) / far);
+    }
+    return delta;
+}
+
 /* The leg in two bones, and its new local rotations. */
 static void solve_leg(const phx_crowd_task *task, const one *o, uint32_t leg, float weight, float pelvis, const leg_work *work) {
     const phx_crowd_setup *setup = task->setup;
@@ -534,7 +617,7 @@ static void solve_leg(const phx_crowd_task *task, const one *o, uint32_t leg, fl
 
     phx_leg_in in;
     in.thigh = sub3(knee, hip), in.shin = sub3(ankle, knee);
-    in.delta = sub3(work->target, raised(up_in(setup), hip, pelvis));
+    in.delta = spare_leg(work, sub3(work->target, raised(up_in(setup), hip, pelvis)), sub3(ankle, hip), up_in(setup));
     /* the leg's plane turns about the clip's own hinge; the straighter the leg, or the more the clip bends the knee backward,
      * the more about the hinge that the thigh's own frame says. A hinge, unlike a bend direction, does not turn over when the
      * foot rises past the hip. */

@@ -16,8 +16,8 @@ static const struct {
     {"aim", 0x1d1e67f55fc7b088u},
     {"limit", 0x970687d88e26fbb1u},
     {"pose", 0x1869b31d9d20f79cu},
-    {"crowd", 0xfbb8ac4943d19c44u},
-    {"tiles", 0xdc0186171280a16du},
+    {"crowd", 0x1d77417a9ee44852u},
+    {"tiles", 0x4a77393a12be3ac5u},
 };
 
 #endif
