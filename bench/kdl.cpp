@@ -1,5 +1,6 @@
-/* Long chains by another library where its Debian package is there: Orocos KDL's damped least squares (Levenberg-Marquardt) over ball joints
- * of three axes, position alone. It turns from a slightly bent pose to the targets of the other chain workloads; doubles, no limits. */
+/* Long chains by another library where its Debian package is there: Orocos KDL's damped least squares (Levenberg-Marquardt) over ball
+ * joints of three axes, position alone. It turns from a slightly bent pose to the targets of the other chain workloads; doubles, no
+ * limits. */
 #include "bench.h"
 #include "chains_naive.h"
 

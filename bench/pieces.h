@@ -15,9 +15,9 @@ typedef struct bench_pieces {
     void (*unpack)(const phx_two_bone_job *job, const phx_two_bone_block *blocks);
     /* One vector at a time. Zen 4, 1,024 legs: 16 % slower than pairs at 4 lanes, 14 % at 8, 7 % at 16. */
     void (*single)(const phx_two_bone_setup *setup, phx_two_bone_block *blocks, size_t count);
-    /* Outputs by streaming stores, one vector at a time; NULL where a vector is no whole line. Nothing has to be read before it is written, a
-     * quarter less traffic; but the stores are slow to leave. Zen 4: from memory as good as `single` with small pages and 35 % slower with
-     * large ones, 20 to 30 % slower in any cache. It wins nowhere. */
+    /* Outputs by streaming stores, one vector at a time; NULL where a vector is no whole line. No output is read before it is written, a
+     * quarter less traffic, but the stores are slow to leave. Zen 4, against `single`: 15 % slower from memory with small pages, 40 %
+     * with large ones, 10 to 60 % in any cache. It wins nowhere. */
     void (*stream)(const phx_two_bone_setup *setup, phx_two_bone_block *blocks, size_t count);
 } bench_pieces;
 

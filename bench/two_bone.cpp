@@ -242,7 +242,8 @@ void register_two_bone() {
         for (uint32_t i = 0; const phx_backend *backend = phx_backend_at(i); ++i)
             for (uint32_t count = 1; count <= std::max(2u, std::thread::hardware_concurrency()); count *= 2)
                 benchmark::RegisterBenchmark(
-                    ("two_bone_threads/" + std::string(phx_backend_name(backend)) + "/" + std::to_string(legs) + "/" + std::to_string(count)).c_str(),
+                    ("two_bone_threads/" + std::string(phx_backend_name(backend)) + "/" + std::to_string(legs) + "/" + std::to_string(count))
+                        .c_str(),
                     [=](benchmark::State &state) { threads(state, backend, size_t(legs), count); });
     register_plain("two_bone/scalar", some_sizes, [](benchmark::State &state, size_t n) { scalar(state, n, bench_two_bone_scalar); });
     register_plain("two_bone/scalar_trigonometry", some_sizes, [](benchmark::State &state, size_t n) {

@@ -206,7 +206,9 @@ lane_inline void f_store4(char *p, size_t stride, lf x, lf y, lf z, lf w) {
     half_f_store4(p, stride, x.a, y.a, z.a, w.a);
     half_f_store4(p + HALF_LANES * stride, stride, x.b, y.b, z.b, w.b);
 }
-lane_inline lf f_load1(const char *p, size_t stride) { return (lf){half_f_load1(p, stride), half_f_load1(p + HALF_LANES * stride, stride)}; }
+lane_inline lf f_load1(const char *p, size_t stride) {
+    return (lf){half_f_load1(p, stride), half_f_load1(p + HALF_LANES * stride, stride)};
+}
 lane_inline void f_store1(char *p, size_t stride, lf x) {
     half_f_store1(p, stride, x.a);
     half_f_store1(p + HALF_LANES * stride, stride, x.b);
