@@ -55,7 +55,7 @@ PHX_API phx_poses phx_poses_of(phx_transform *transforms, uint32_t joints_per_ch
 
 /* Forward kinematics of chosen joints for many characters: local poses in, positions and rotations in the space of the root
  * transforms out. A parent's scale scales its children's offsets, component by component (exact unless a non-uniform scale
- * stands above a rotated joint, which has no exact answer as a rotation). */
+ * stands above a rotated joint, which has no exact answer as a rotation). What is not finite stays so, and NaN has one bit pattern. */
 typedef struct phx_fk_job {
     const phx_skeleton *skeleton;
     const uint16_t *joints; /* joints wanted; NULL = all */

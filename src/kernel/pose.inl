@@ -66,6 +66,9 @@ static inline void walk_joints(const phx_walk_plan *plan, const phx_poses *poses
     }
 }
 
+/* NaN is one NaN: which of two operands' bits an addition hands on is not the same everywhere */
+static inline lf one_nan(lf a) { return f_select(f_eq(a, a), a, i_as_f(i_splat(0x7FC00000))); }
+
 static void forward_kinematics(const phx_fk_job *job, const phx_walk_plan *plan, const uint16_t *wanted, uint32_t wanted_count, size_t first,
                                size_t count, phx_joint_rows *joints, phx_rows3 *scales) {
     for (size_t k = 0; k < count; k += LANES) {
@@ -80,10 +83,14 @@ static void forward_kinematics(const phx_fk_job *job, const phx_walk_plan *plan,
             if (job->positions.data) {
                 lv3 position = v3_load(&joint->position, lane);
                 if (job->root_position.data) position = v3_add(pack3(job->root_position, s.first, s.count), position);
-                unpack3(phx_view_of((char *)job->positions.data + w * 12, job->positions.stride), s.first, s.count, position);
+                unpack3(phx_view_of((char *)job->positions.data + w * 12, job->positions.stride), s.first, s.count,
+                        v3(one_nan(position.x), one_nan(position.y), one_nan(position.z)));
             }
-            if (job->rotations.data)
-                unpack4(phx_view_of((char *)job->rotations.data + w * 16, job->rotations.stride), s.first, s.count, q4_load(&joint->rotation, lane));
+            if (job->rotations.data) {
+                const lq4 rotated = q4_load(&joint->rotation, lane);
+                unpack4(phx_view_of((char *)job->rotations.data + w * 16, job->rotations.stride), s.first, s.count,
+                        (lq4){one_nan(rotated.x), one_nan(rotated.y), one_nan(rotated.z), one_nan(rotated.w)});
+            }
         }
     }
 }

@@ -81,6 +81,8 @@ void phx_reference_walk(const phx_walk_plan *plan, const phx_poses *poses, size_
     }
 }
 
+static float one_nan(float a) { return a == a ? a : NAN; }
+
 void phx_reference_forward_kinematics(const phx_fk_job *job, const phx_walk_plan *plan, const uint16_t *wanted, uint32_t wanted_count,
                                       size_t first, size_t count, phx_joint_rows *joints, phx_rows3 *scales) {
     for (size_t character = first; character < first + count; ++character) {
@@ -90,10 +92,14 @@ void phx_reference_forward_kinematics(const phx_fk_job *job, const phx_walk_plan
             if (job->positions.data) {
                 phx_vec3 position = row3(&joint->position, 0);
                 if (job->root_position.data) position = add3(read3(job->root_position, character, position), position);
-                write3(phx_view_of((char *)job->positions.data + w * 12, job->positions.stride), character, position);
+                write3(phx_view_of((char *)job->positions.data + w * 12, job->positions.stride), character,
+                       vec3(one_nan(position.x), one_nan(position.y), one_nan(position.z)));
             }
-            if (job->rotations.data)
-                write4(phx_view_of((char *)job->rotations.data + w * 16, job->rotations.stride), character, row4(&joint->rotation, 0));
+            if (job->rotations.data) {
+                const phx_quat rotated = row4(&joint->rotation, 0);
+                write4(phx_view_of((char *)job->rotations.data + w * 16, job->rotations.stride), character,
+                       quat(one_nan(rotated.x), one_nan(rotated.y), one_nan(rotated.z), one_nan(rotated.w)));
+            }
         }
     }
 }
