@@ -59,6 +59,10 @@ static void a_good_job_is_accepted(void **state) {
     assert_int_equal(report.status, PHX_OK);
     assert_int_equal(phx_ccd_solve(phx_backend_best(), &params, &job), PHX_OK);
     assert_true(chains[CHAINS - 1].result.flags & PHX_FLAG_REACHED);
+    job.correction = phx_joint_view_of(chains[0].rotation, 16, 16 * CHAINS); /* all roots, all second joints, ... */
+    assert_int_equal(phx_chain_job_validate(&job, NULL), PHX_OK);
+    job.correction = phx_joint_view_of(chains[0].rotation, 32, 80); /* joints of a chain between those of others */
+    assert_int_equal(phx_chain_job_validate(&job, NULL), PHX_OK);
     job.count = 0;
     assert_int_equal(phx_ccd_solve(phx_backend_best(), &params, &job), PHX_OK);
 }
@@ -111,6 +115,8 @@ static void jobs_that_lack_or_misstate_something(void **state) {
     BAD(job.position.joint_stride = 8, PHX_ERROR_STRIDE, "'position'");
     BAD(job.correction.joint_stride = 12, PHX_ERROR_STRIDE, "'correction'");
     BAD(job.position_out.chain_stride = 0, PHX_ERROR_STRIDE, "'position_out'");
+    BAD((job.correction = phx_joint_view_of(chains, 63, 16)), PHX_ERROR_OVERLAP, "'correction'");
+    BAD((job.correction = phx_joint_view_of(chains, 20, 50)), PHX_ERROR_OVERLAP, "'correction'");
     BAD(job.target.stride = 8, PHX_ERROR_STRIDE, "'target'");
     BAD(job.result.stride = 0, PHX_ERROR_STRIDE, "'result'");
     BAD((job.limits = limits, job.rotation.data = NULL), PHX_ERROR_NULL, "'rotation'");

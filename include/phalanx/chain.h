@@ -65,7 +65,7 @@ typedef struct phx_chain_blocks {
 /* ---- jobs ---- */
 
 /* Element (chain i, joint j) is at (char *)data + i * chain_stride + j * joint_stride. Any alignment. A chain stride of 0 gives
- * all chains the same values (inputs only). data NULL: the field is absent. */
+ * all chains the same values (inputs only). data NULL: the field is absent. Elements of an output must not overlap each other. */
 typedef struct phx_joint_view {
     void *data;
     size_t chain_stride, joint_stride;

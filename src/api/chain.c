@@ -96,13 +96,27 @@ phx_status phx_chain_check_blocks(const char *name, const phx_chain_blocks *bloc
     return PHX_OK;
 }
 
+/* Do elements of an output share bytes with each other? Joint j lies j joint strides on, and so among the chains near that place. */
+static int overlaps_itself(const phx_joint_view *view, size_t size, size_t count, uint32_t joints) {
+    const size_t chain = view->chain_stride, joint = view->joint_stride;
+    if (count < 2 || chain >= (joints - 1) * joint + size) return 0;
+    for (uint32_t j = 1; j < joints; ++j) {
+        const size_t chains = j * joint / chain, apart = j * joint % chain;
+        if ((apart < size && chains < count) || (chain - apart < size && chains + 1 < count)) return 1;
+    }
+    return 0;
+}
+
 static phx_status check_joint_view(const char *name, const char *field, const phx_joint_view *view, size_t size, int required, int output,
-                                   size_t count, phx_report *report) {
+                                   size_t count, uint32_t joints, phx_report *report) {
     if (!view->data) return required ? phx_reject(report, PHX_ERROR_NULL, "%s: '%s' is required but NULL", name, field) : PHX_OK;
     if (view->joint_stride < size)
         return phx_reject(report, PHX_ERROR_STRIDE, "%s: '%s' has joint stride %zu, less than %zu", name, field, view->joint_stride, size);
     if (view->chain_stride < size && count > 1 && (output || view->chain_stride != 0))
         return phx_reject(report, PHX_ERROR_STRIDE, "%s: '%s' has chain stride %zu, less than %zu", name, field, view->chain_stride, size);
+    if (output && overlaps_itself(view, size, count, joints))
+        return phx_reject(report, PHX_ERROR_OVERLAP, "%s: '%s' has chain stride %zu and joint stride %zu, by which its own elements overlap", name, field,
+                          view->chain_stride, view->joint_stride);
     return PHX_OK;
 }
 
@@ -134,7 +148,7 @@ phx_status phx_chain_check_job(const char *name, const phx_chain_job *job, phx_r
     };
     for (size_t i = 0; i < sizeof joint_fields / sizeof *joint_fields; ++i) {
         status = check_joint_view(name, joint_fields[i].name, joint_fields[i].view, joint_fields[i].size, joint_fields[i].required,
-                                  joint_fields[i].output, job->count, report);
+                                  joint_fields[i].output, job->count, job->joints, report);
         if (status) return status;
     }
     const phx_field fields[] = {
