@@ -675,7 +675,8 @@ static void fabrik_finish(const phx_chain_setup *setup, const phx_chain_blocks *
             const lv3 to = v3_scale(v3_sub(at[i], before), f_div(one, length));
             joint = end, before = at[i];
             lq4 fresh = swing_between(from, to, normal);
-            if (setup->twist == PHX_TWIST_PLANE) fresh = q4_mul(turn_about(to, q4_rotate(fresh, old_normal), normal), fresh);
+            if (setup->twist == PHX_TWIST_PLANE) /* `to` of a short bone is not quite unit, and so is a turn about it */
+                fresh = q4_normalize(q4_mul(turn_about(to, q4_rotate(fresh, old_normal), normal), fresh));
             correction = q4_select(f_lt(least, length), fresh, correction);
             lq4 given = correction;
             if (some_partial) {

@@ -393,7 +393,7 @@ static void finish(const phx_chain_setup *setup, phx_reference_chain *chain, lim
         if (limb->whole * 1e-6f < limb->length[i]) { /* a bone without length turns with the one before it */
             const phx_vec3 to = scale3(bone, 1.0f / limb->length[i]);
             correction = swing_between(from, to, normal);
-            if (setup->twist == PHX_TWIST_PLANE) correction = mul4(turn_about(to, rotate3(correction, old_normal), normal), correction);
+            if (setup->twist == PHX_TWIST_PLANE) correction = normalize4(mul4(turn_about(to, rotate3(correction, old_normal), normal), correction));
         }
         if (limb->moved) chain->correction[i] = partial ? fraction4(correction, weight) : correction;
         if (limb->moved && partial) {

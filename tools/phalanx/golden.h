@@ -11,7 +11,7 @@ static const struct {
     uint64_t hash;
 } golden[] = {
     {"two_bone", 0x584f4a444784048eu},
-    {"fabrik", 0x4ab03eda444938a0u},
+    {"fabrik", 0xe6013bcf45f3412bu},
     {"ccd", 0x7ad7286ab2eaf093u},
     {"aim", 0x1d1e67f55fc7b088u},
     {"limit", 0x970687d88e26fbb1u},
