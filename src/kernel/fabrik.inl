@@ -109,7 +109,7 @@ static inline lv3 choose_bend(const phx_chain_setup *setup, const phx_chain_bloc
 
 static void lay_on_arc(fabrik_set *set, uint32_t vector, uint32_t bones, lm wanted, lf whole, lv3 axis, lf chord, lv3 bend) {
     const lf one = f_splat(1.0f);
-    const lf inverse = f_div(one, whole);
+    const lf inverse = f_div(one, f_some(whole)); /* the pool has lanes of no chain */
     const lf m = f_max(f_sub(one, f_mul(chord, inverse)), f_splat(1e-7f));
     const lf m_squared = f_mul(m, m);
     const lf x = f_sqrt(f_add(f_add(f_mul(m, f_splat(6.0f)), f_mul(m_squared, f_splat(1.8f))), f_mul(f_mul(m_squared, m_squared), f_splat(2.07f))));
