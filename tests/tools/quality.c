@@ -191,6 +191,32 @@ static void a_new_start_begins_a_new_stance(void **state) {
     assert_int_equal(q[QUALITY_AFTER].stances, 6);
 }
 
+/* A knee turned by 0.9 rad in one frame is fast on its way there and back: at least 0.9 * 60 less what the clip's own knee does. */
+static void a_joint_that_pops_is_seen(void **state) {
+    (void)state;
+    quality q[QUALITY_KINDS];
+    crowd_run run = run_of(0);
+    const uint16_t knee = walk.legs[0].knee;
+    phx_quat *r = &corrected(&run, 40, knee)->rotation;
+    const turn turned = turn_times((turn){r->x, r->y, r->z, r->w}, turn_x(0.9));
+    *r = (phx_quat){(float)turned.x, (float)turned.y, (float)turned.z, (float)turned.w};
+    measure(&run, flat, q);
+    assert_true(q[QUALITY_BEFORE].fast_turns == 0 && q[QUALITY_AFTER].fast_turns == 2 && q[QUALITY_AFTER].turns == 2 * (FRAMES - 1));
+    assert_true(fabs(q[QUALITY_AFTER].peak_turn[1] - 0.9 * 60) <= q[QUALITY_BEFORE].peak_turn[1]);
+    for (int k = 0; k < 3; k += 2) assert_true(q[QUALITY_AFTER].peak_turn[k] == q[QUALITY_BEFORE].peak_turn[k]);
+}
+
+/* The walker's pelvis is at -18 mm cos 4 pi (p - 0.05) of cycle p: lowest at 0.05, then highest and lowest in turn every quarter of a cycle,
+ * at 0.3 up to 1.8 in the two cycles. */
+static void the_pelvis_turns_round_twice_a_step(void **state) {
+    (void)state;
+    quality q[QUALITY_KINDS];
+    crowd_run run = run_of(0);
+    measure(&run, flat, q);
+    assert_int_equal(q[QUALITY_BEFORE].pelvis_reversals, 7);
+    assert_int_equal(q[QUALITY_AFTER].pelvis_reversals, 7);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(on_its_own_ground_the_clip_is_its_own_floor),
@@ -200,6 +226,8 @@ int main(void) {
         cmocka_unit_test(a_knee_turned_backward_is_a_flip_and_counted_once_a_frame),
         cmocka_unit_test(stretched_bones_bad_numbers_and_missed_targets_are_seen),
         cmocka_unit_test(a_new_start_begins_a_new_stance),
+        cmocka_unit_test(a_joint_that_pops_is_seen),
+        cmocka_unit_test(the_pelvis_turns_round_twice_a_step),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -20,11 +20,12 @@ json_t *figures_text(const char *text) {
 static json_t *spread_json(spread s) { return json_pack("{s:f, s:f, s:f}", "p50", s.p50, "p99", s.p99, "max", s.max); }
 
 static json_t *quality_json(const quality *q) {
-    return json_pack("{s:o, s:o, s:o, s:I, s:f, s:I, s:I, s:I, s:I, s:f}", "penetration_mm", spread_json(q->penetration_mm), "gap_mm",
+    return json_pack("{s:o, s:o, s:o, s:I, s:f, s:I, s:I, s:I, s:I, s:{s:f, s:f, s:f}, s:I, s:I, s:I}", "penetration_mm", spread_json(q->penetration_mm), "gap_mm",
                      spread_json(q->gap_mm), "slide_mm", spread_json(q->slide_mm), "knee_flips", (json_int_t)q->knee_flips,
                      "max_bone_length_error", q->max_bone_length_error, "unreached", (json_int_t)q->unreached, "non_finite",
                      (json_int_t)q->non_finite, "samples", (json_int_t)q->samples, "stances", (json_int_t)q->stances, "peak_turn",
-                     q->peak_turn);
+                     "hip", q->peak_turn[0], "knee", q->peak_turn[1], "ankle", q->peak_turn[2], "fast_turns", (json_int_t)q->fast_turns,
+                     "turns", (json_int_t)q->turns, "pelvis_reversals", (json_int_t)q->pelvis_reversals);
 }
 
 static double speedup(const crowd_run *run) { return run->compared_total > 0 ? run->reference_total / run->compared_total : 0; }
@@ -124,6 +125,8 @@ void figures_print(FILE *out, const figures *f) {
             "\nknees flipped %" PRIu64 ", numbers not finite %" PRIu64 ", bone lengths within %.1e, out of reach in %" PRIu64 " of %" PRIu64
             " stance frames\n",
             after->knee_flips, after->non_finite, after->max_bone_length_error, after->unreached, after->samples);
+    fprintf(out, "a joint turned more than 1.5 times as fast as it ever does in the clip in %" PRIu64 " of %" PRIu64 " leg frames\n", after->fast_turns,
+            after->turns);
     if (run->off_ground > 0) fprintf(out, "%" PRIu64 " times a character stood where there is no ground\n", run->off_ground);
     fprintf(out, "hash %016" PRIx64 "\n", run->hash);
     for (size_t n = 0; n < f->notes->count; ++n) fprintf(out, "note: %s\n", f->notes->text[n]);

@@ -89,17 +89,32 @@ static double bone_error(const motion *motion, uint32_t leg, const placed_joint 
     return worst;
 }
 
-/* Fastest of the leg's joints between two local poses, radians a second. */
-static double turn_speed(const motion *motion, uint32_t leg, const phx_transform *from, const phx_transform *to, double dt) {
+/* The leg's joints from one local pose to the next: radians a second of hip, knee and ankle. */
+static void turn_speeds(const motion *motion, uint32_t leg, const phx_transform *from, const phx_transform *to, double dt, double speed[3]) {
     const phx_leg *l = &motion->legs[leg];
     const uint16_t chain[] = {l->hip, l->knee, l->ankle};
-    double fastest = 0;
     for (int k = 0; k < 3; ++k) {
         const phx_quat a = from[chain[k]].rotation, b = to[chain[k]].rotation;
         const turn step = turn_times(turn_back((turn){a.x, a.y, a.z, a.w}), (turn){b.x, b.y, b.z, b.w});
-        fastest = fmax(fastest, 2 * atan2(sqrt(step.x * step.x + step.y * step.y + step.z * step.z), fabs(step.w)) / dt);
+        speed[k] = 2 * atan2(sqrt(step.x * step.x + step.y * step.y + step.z * step.z), fabs(step.w)) / dt;
     }
-    return fastest;
+}
+
+/* A height that goes up and down: the farthest that it came since it last turned round, by more than 5 mm. */
+typedef struct swaying {
+    double farthest;
+    int way; /* 1 up, -1 down, 0 not known yet */
+} swaying;
+static bool turned_round(swaying *s, double height, bool first) {
+    const double by = height - s->farthest;
+    if (first) *s = (swaying){height, 0};
+    else if (by * s->way > 0) s->farthest = height;
+    else if (fabs(by) > 0.005) {
+        const bool was_going = s->way != 0;
+        *s = (swaying){height, by > 0 ? 1 : -1};
+        return was_going;
+    }
+    return false;
 }
 
 static uint64_t count_non_finite(const phx_transform *pose, uint32_t joints) {
@@ -114,9 +129,9 @@ typedef struct gathered {
     quality *result;
 } gathered;
 
-/* One character's feet under one kind. */
+/* One character's feet under one kind; `peak_before` of `quality.peak_turn`, or NULL. */
 static void judge(const motion *motion, const ground *ground, const crowd_run *run, const crowd_capture *capture, int kind, double dt,
-                  gathered *into, float *samples, size_t *sample_count) {
+                  const double peak_before[3], gathered *into, float *samples, size_t *sample_count) {
     const uint32_t joints = motion->joint_count, legs = motion->leg_count;
     placed_joint *animated = io_allocate(joints, sizeof *animated), *placed = io_allocate(joints, sizeof *placed);
     struct {
@@ -127,6 +142,7 @@ static void judge(const motion *motion, const ground *ground, const crowd_run *r
     } foot[LEGS_MOST];
     memset(foot, 0, sizeof foot);
     quality *q = into->result;
+    swaying pelvis = {0, 0};
     for (uint32_t f = 0; f < run->frames; ++f) {
         const phx_transform *before = capture->before + (size_t)f * joints;
         const phx_transform *pose = kind == QUALITY_AFTER ? capture->after + (size_t)f * joints : before;
@@ -136,12 +152,23 @@ static void judge(const motion *motion, const ground *ground, const crowd_run *r
         motion_place(motion, before, root, animated);
         const bool fresh = f == 0 || capture->spawned[f];
         q->non_finite += count_non_finite(pose, joints);
+        if (motion->pelvis != PHX_NO_JOINT) q->pelvis_reversals += turned_round(&pelvis, placed[motion->pelvis].place.y, fresh);
         for (uint32_t l = 0; l < legs; ++l) {
             if (kind == QUALITY_AFTER) q->knee_flips += knee_flipped(motion, l, animated, placed, foot[l].last, fresh);
             foot[l].last[0] = bend_of(motion, l, animated);
             foot[l].last[1] = bend_of(motion, l, placed);
             q->max_bone_length_error = fmax(q->max_bone_length_error, bone_error(motion, l, animated, placed));
-            if (!fresh) q->peak_turn = fmax(q->peak_turn, turn_speed(motion, l, pose - joints, pose, dt));
+            if (!fresh) {
+                double speed[3];
+                bool fast = false;
+                turn_speeds(motion, l, pose - joints, pose, dt, speed);
+                for (int k = 0; k < 3; ++k) {
+                    q->peak_turn[k] = fmax(q->peak_turn[k], speed[k]);
+                    fast |= peak_before != NULL && speed[k] > 1.5 * peak_before[k];
+                }
+                q->fast_turns += fast;
+                ++q->turns;
+            }
 
             const bool stands = motion_stands(motion, capture->clip_frame[f], l);
             if (foot[l].stands && (!stands || fresh)) add_number(&into->slide, foot[l].drift * 1000);
@@ -186,7 +213,8 @@ void quality_measure(const motion *motion, const ground *ground, const crowd_run
         if (samples != NULL)
             list = samples->mm[kind] = io_allocate((size_t)run->captured_count * run->frames * motion->leg_count, sizeof *list);
         for (uint32_t k = 0; k < run->captured_count; ++k) {
-            judge(motion, kind == QUALITY_FLAT ? NULL : ground, run, &run->captures[k], kind, dt, &into, list, &count);
+            const double *peak = kind == QUALITY_AFTER ? result[QUALITY_BEFORE].peak_turn : NULL;
+            judge(motion, kind == QUALITY_FLAT ? NULL : ground, run, &run->captures[k], kind, dt, peak, &into, list, &count);
         }
         result[kind].penetration_mm = spread_of(&into.penetration);
         result[kind].gap_mm = spread_of(&into.gap);

@@ -7,6 +7,8 @@
  *   gap          height of the lower point above the ground, 0 where one touches or sinks
  *   slide        one sample a stance: how far the ball gets from where the stance began, along the ground (not counting its
  *                motion along the ground's normal, which the other two judge)
+ * A joint that turns much faster than the animation ever does is seen as a pop: its local rotation from one frame to the next is set
+ * against the fastest such turn of the same kind of joint before.
  * A knee flips in a frame when it points against its animated direction (or, where the animated leg is nearly straight, against
  * the way knees of this rig bend), or when the plane of the leg turns by more than 90 degrees from one frame to the next while
  * the animated one does not. */
@@ -26,7 +28,10 @@ typedef struct quality {
     uint64_t unreached;           /* stance feet and frames whose leg did not come to its target */
     uint64_t non_finite;          /* numbers in poses */
     uint64_t samples, stances;
-    double peak_turn; /* fastest local rotation of a leg joint, radians a second */
+    double peak_turn[3]; /* fastest local rotations of hips, knees and ankles, radians a second */
+    uint64_t fast_turns; /* legs and frames in which one of these turned more than 1.5 times as fast as its peak before */
+    uint64_t turns;      /* legs and frames that were looked at */
+    uint64_t pelvis_reversals; /* of the pelvis joint's height, by more than 5 mm */
 } quality;
 
 enum { QUALITY_FLAT, QUALITY_BEFORE, QUALITY_AFTER, QUALITY_KINDS };
