@@ -15,6 +15,9 @@
 #include <new>
 #include <string>
 #include <vector>
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
 
 void register_two_bone();
 void register_chains();
@@ -31,12 +34,19 @@ bool check_two_bone();
  * that a slower build is noticed. */
 extern double bench_slowdown;
 
+/* May arrays that ask for huge pages have them? --small_pages says no. */
+extern bool bench_huge_pages;
+
 /* An array that starts a page, uninitialised. */
 template <typename T> class page_array {
   public:
-    explicit page_array(size_t count) : count_(count) {
-        data_ = static_cast<T *>(std::aligned_alloc(4096, (count * sizeof(T) + 4095) / 4096 * 4096));
+    explicit page_array(size_t count, bool huge = false) : count_(count) {
+        const size_t page = huge && bench_huge_pages ? size_t(1) << 21 : 4096, size = (count * sizeof(T) + page - 1) / page * page;
+        data_ = static_cast<T *>(std::aligned_alloc(page, size));
         if (!data_) throw std::bad_alloc();
+#if defined(MADV_HUGEPAGE)
+        if (page > 4096) madvise(static_cast<void *>(data_), size, MADV_HUGEPAGE);
+#endif
     }
     ~page_array() { std::free(data_); }
     page_array(const page_array &) = delete;

@@ -1,11 +1,13 @@
 /* phalanx_bench: Google Benchmark over every workload and every backend that this machine can run. Besides the library's own flags
  * (--benchmark_filter=REGEX, --benchmark_format=json, ...): --slowdown=PERCENT solves that share of each batch of blocks twice,
- * --no_machine leaves the table of the machine's speeds out of the header, --check only asks whether the baselines solve what we solve. */
+ * --no_machine leaves the table of the machine's speeds out of the header, --small_pages puts the crowd's poses on ordinary pages, --check
+ * only asks whether the baselines solve what we solve. */
 #include "bench.h"
 
 #include <cstring>
 
 double bench_slowdown = 0.0;
+bool bench_huge_pages = true;
 
 int main(int argc, char **argv) {
     char short_runs[] = "--benchmark_min_time=0.1"; /* first, so that one given by the caller replaces it */
@@ -14,6 +16,7 @@ int main(int argc, char **argv) {
     for (int i = 1; i < argc; ++i) {
         if (std::strncmp(argv[i], "--slowdown=", 11) == 0) bench_slowdown = std::atof(argv[i] + 11) / 100.0;
         else if (std::strcmp(argv[i], "--no_machine") == 0) machine = false;
+        else if (std::strcmp(argv[i], "--small_pages") == 0) bench_huge_pages = false;
         else if (std::strcmp(argv[i], "--check") == 0) return check_two_bone() ? 0 : 1;
         else arguments.push_back(argv[i]);
         if (std::strncmp(argv[i], "--benchmark_list_tests", 22) == 0) machine = false;

@@ -211,7 +211,7 @@ PHX_API phx_status phx_crowd_solve(phx_crowd *crowd, const phx_crowd_frame *fram
 
 /* Casts the rays of one tile: fills tfar, Ng and geomID of rays.blocks. Called from whichever thread solves the tile. */
 typedef void (*phx_cast_function)(void *context, phx_ray_blocks rays);
-/* One tile's work. */
+/* The work of a few tiles in a row. */
 typedef void (*phx_task_function)(void *data, uint32_t index, uint32_t worker);
 /* The caller's job system: calls task(data, index, worker) once for every index below count, from any threads, and returns when all
  * are done. Two calls that run at once have different workers; worker < def.workspaces where that is not 0. */

@@ -395,13 +395,14 @@ phx_crowd_step phx_crowd_step_of(const phx_crowd_setup *setup, float dt) {
     return step;
 }
 
-static phx_crowd_task task_of(phx_crowd *crowd, const phx_crowd_frame *frame, uint32_t tile) {
+/* to be solved, or only prepared */
+static phx_crowd_task task_of(phx_crowd *crowd, const phx_crowd_frame *frame, uint32_t tile, int solved) {
     const phx_crowd_setup *setup = &crowd->setup;
     const size_t groups = PHX_TILE_GROUPS, workspace = (crowd->per_tile ? tile : frame->worker) * groups, state = tile * groups;
     const float dt = frame->dt > 0.0f ? min1(frame->dt, 1e6f) : 0.0f; /* NaN and negative: 0 */
     phx_crowd_task task;
     task.setup = setup, task.frame = frame;
-    task.step = phx_crowd_step_of(setup, dt);
+    task.step = solved ? phx_crowd_step_of(setup, dt) : (phx_crowd_step){.dt = dt}; /* preparing asks for no filter */
     task.first = tile * PHX_TILE_CHARACTERS;
     task.count = frame->count - task.first < PHX_TILE_CHARACTERS ? frame->count - task.first : PHX_TILE_CHARACTERS;
     task.root_rotation = crowd->root_rotation + workspace, task.root_position = crowd->root_position + workspace;
@@ -422,7 +423,7 @@ phx_ray_blocks phx_crowd_prepare(phx_crowd *crowd, const phx_crowd_frame *frame,
     phx_ray_blocks rays;
     memset(&rays, 0, sizeof rays);
     if (phx_crowd_validate(crowd, frame, NULL) || tile >= phx_crowd_frame_tiles(crowd, frame)) return rays;
-    phx_crowd_task task = task_of(crowd, frame, tile);
+    phx_crowd_task task = task_of(crowd, frame, tile, 0);
     task.wanted = rays.active;
     crowd->backend->crowd_prepare(&task);
     const uint32_t groups = (task.count + PHX_BLOCK_LANES - 1) / PHX_BLOCK_LANES;
@@ -435,7 +436,7 @@ phx_status phx_crowd_solve(phx_crowd *crowd, const phx_crowd_frame *frame, uint3
     const phx_status status = phx_crowd_validate(crowd, frame, NULL);
     if (status) return status;
     if (tile >= phx_crowd_frame_tiles(crowd, frame)) return PHX_ERROR_COUNT;
-    const phx_crowd_task task = task_of(crowd, frame, tile);
+    const phx_crowd_task task = task_of(crowd, frame, tile, 1);
     crowd->backend->crowd_solve(&task);
     return PHX_OK;
 }

@@ -3,20 +3,26 @@
 #include "../api/report.h"
 #include <string.h>
 
+/* A worker takes several tiles in a row, because each fetches the memory of the next one, but few enough that many workers end together. */
+enum { LONGEST_RUN = 8, LEAST_RUNS = 32 };
 typedef struct frame_run {
     phx_crowd *crowd;
     const phx_crowd_frame *frame;
     const phx_crowd_callbacks *callbacks;
+    uint32_t tiles, length; /* of all runs, of one */
 } frame_run;
 
-static void run_tile(void *data, uint32_t tile, uint32_t worker) {
+static void run_tiles(void *data, uint32_t index, uint32_t worker) {
     const frame_run *run = data;
     phx_crowd_frame frame = *run->frame;
     frame.worker = worker;
-    const phx_ray_blocks rays = phx_crowd_prepare(run->crowd, &frame, tile);
-    if (!rays.blocks) return;
-    run->callbacks->cast(run->callbacks->cast_context, rays);
-    phx_crowd_solve(run->crowd, &frame, tile);
+    const uint32_t first = index * run->length, last = run->tiles - first < run->length ? run->tiles : first + run->length;
+    for (uint32_t tile = first; tile < last; ++tile) {
+        const phx_ray_blocks rays = phx_crowd_prepare(run->crowd, &frame, tile);
+        if (!rays.blocks) return;
+        run->callbacks->cast(run->callbacks->cast_context, rays);
+        phx_crowd_solve(run->crowd, &frame, tile);
+    }
 }
 
 phx_status phx_crowd_run(phx_crowd *crowd, const phx_crowd_frame *frame, const phx_crowd_callbacks *callbacks, phx_report *report) {
@@ -24,11 +30,11 @@ phx_status phx_crowd_run(phx_crowd *crowd, const phx_crowd_frame *frame, const p
     if (status) return status;
     if (!callbacks) return phx_reject(report, PHX_ERROR_NULL, "crowd run: 'callbacks' is NULL");
     if (!callbacks->cast) return phx_reject(report, PHX_ERROR_NULL, "crowd run: 'cast' is NULL");
-    frame_run run = {crowd, frame, callbacks};
-    const uint32_t tiles = phx_crowd_frame_tiles(crowd, frame);
-    if (callbacks->parallel) callbacks->parallel(callbacks->parallel_context, tiles, run_tile, &run);
-    else
-        for (uint32_t tile = 0; tile < tiles; ++tile) run_tile(&run, tile, 0);
+    const uint32_t tiles = phx_crowd_frame_tiles(crowd, frame), share = tiles / LEAST_RUNS;
+    const uint32_t length = !callbacks->parallel ? tiles : share < 1 ? 1 : share < LONGEST_RUN ? share : LONGEST_RUN;
+    frame_run run = {crowd, frame, callbacks, tiles, length};
+    if (callbacks->parallel) callbacks->parallel(callbacks->parallel_context, (tiles + length - 1) / length, run_tiles, &run);
+    else if (tiles) run_tiles(&run, 0, 0);
     return phx_accept(report);
 }
 

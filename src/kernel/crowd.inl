@@ -202,7 +202,7 @@ lane_inline void prepare_about(const phx_crowd_task *task, phx_up axis) {
             const lm full = m_and(i_eq(i_and(flags, i_splat(PHX_CHARACTER_OFF)), i_splat(0)), i_eq(lod, i_splat(PHX_LOD_FULL)));
             lm good = full;
             if (m_any(full)) {
-                walk_joints(&setup->plan, &frame->poses, task->first + start, lane, s, rotation, joints, scales);
+                walk_joints(&setup->plan, &frame->poses, task->first + start, lane, s, &rotation, joints, scales);
 
                 /* input that arithmetic can bear, or the character is left alone this frame and starts afresh in the next */
                 const lf norm = q4_dot(rotation, rotation);
@@ -989,6 +989,13 @@ lane_inline void ahead_fetch(ahead *a, const phx_crowd_task *task, uint32_t grou
         for (uint32_t line = 0; line < a->count; ++line) lane_prefetch_far(pose + a->offsets[line]);
     }
     const uint32_t legs = task->setup->leg_count, share = burst + lane / LANES * AHEAD_BURSTS, shares = AHEAD_BURSTS * PHX_BLOCK_LANES / LANES;
+    if (poses->layout == PHX_POSE_ROWS) { /* seven lines a joint */
+        const phx_walk_plan *plan = &task->setup->plan;
+        for (uint32_t slot = plan->count * share / shares; slot < plan->count * (share + 1) / shares; ++slot) {
+            const float *rows = joint_row(poses, plan->joints[slot], task->first + PHX_TILE_CHARACTERS + group * PHX_BLOCK_LANES, 0, 0);
+            prefetch_bytes(rows, rows + 7 * PHX_BLOCK_LANES);
+        }
+    }
     const char *states = (const char *)(task->legs + (group + PHX_TILE_GROUPS) * legs);
     const size_t size = legs * sizeof *task->legs / 64;
     prefetch_bytes(states + size * share / shares * 64, states + size * (share + 1) / shares * 64);

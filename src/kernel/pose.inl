@@ -35,14 +35,27 @@ static inline lv3 load_scale(const phx_poses *poses, size_t index, size_t group,
     return v3(f_load(joint_row(poses, index, group, lane, 7)), f_load(joint_row(poses, index, group, lane, 8)), f_load(joint_row(poses, index, group, lane, 9)));
 }
 
+/* a joint's translation and rotation; where they lie side by side, the three floats are loaded as four, which is cheaper */
+lane_inline void load_joint(const phx_poses *poses, size_t index, size_t group, uint32_t lane, span s, int side_by_side, lv3 *translation, lq4 *rotation) {
+    if (side_by_side) {
+        const phx_view view = joint_view(poses, index, poses->translation_offset);
+        const lq4 t = pack4(view, s.first, s.count);
+        *translation = v3(t.x, t.y, t.z);
+        *rotation = pack4(phx_view_of((char *)view.data + 12, view.stride), s.first, s.count);
+    } else {
+        *translation = load_translation(poses, index, group, lane, s), *rotation = load_rotation(poses, index, group, lane, s);
+    }
+}
+
 /* Walks the plan for lanes [lane, lane + LANES) of the group that starts at character `group`: root-relative joints in rows. */
-static inline void walk_joints(const phx_walk_plan *plan, const phx_poses *poses, size_t group, uint32_t lane, span s, lq4 root_rotation,
+lane_inline void walk_joints_of(int side_by_side, const phx_walk_plan *plan, const phx_poses *poses, size_t group, uint32_t lane, span s, lq4 root_rotation,
                                phx_joint_rows *joints, phx_rows3 *scales) {
     for (uint32_t slot = 0; slot < plan->count; ++slot) {
         const size_t index = poses->layout == PHX_POSE_COMPACT ? slot : plan->joints[slot];
         const uint32_t parent = plan->parents[slot];
-        lv3 offset = load_translation(poses, index, group, lane, s);
-        const lq4 local = load_rotation(poses, index, group, lane, s);
+        lv3 offset;
+        lq4 local;
+        load_joint(poses, index, group, lane, s, side_by_side, &offset, &local);
         lv3 scale = v3_splat(1.0f, 1.0f, 1.0f);
         if (scales) scale = load_scale(poses, index, group, lane, s);
         lv3 position;
@@ -69,6 +82,13 @@ static inline void walk_joints(const phx_walk_plan *plan, const phx_poses *poses
 /* NaN is one NaN: which of two operands' bits an addition hands on is not the same everywhere */
 static inline lf one_nan(lf a) { return f_select(f_eq(a, a), a, i_as_f(i_splat(0x7FC00000))); }
 
+static lane_apart void walk_joints(const phx_walk_plan *plan, const phx_poses *poses, size_t group, uint32_t lane, span s, const lq4 *root_rotation,
+                                   phx_joint_rows *joints, phx_rows3 *scales) {
+    if (poses->layout != PHX_POSE_ROWS && poses->rotation_offset == poses->translation_offset + 12)
+        walk_joints_of(1, plan, poses, group, lane, s, *root_rotation, joints, scales);
+    else walk_joints_of(0, plan, poses, group, lane, s, *root_rotation, joints, scales);
+}
+
 static void forward_kinematics(const phx_fk_job *job, const phx_walk_plan *plan, const uint16_t *wanted, uint32_t wanted_count, size_t first,
                                size_t count, phx_joint_rows *joints, phx_rows3 *scales) {
     for (size_t k = 0; k < count; k += LANES) {
@@ -77,7 +97,7 @@ static void forward_kinematics(const phx_fk_job *job, const phx_walk_plan *plan,
         const lq4 rotation = job->root_rotation.data ? pack4(job->root_rotation, s.first, s.count) : q4_identity();
         /* only the rows layout reads by lane, and its ranges start at a multiple of 16; rows of the workspace follow it */
         const uint32_t lane = job->poses.layout == PHX_POSE_ROWS ? (uint32_t)(s.first - group) : 0;
-        walk_joints(plan, &job->poses, group, lane, s, rotation, joints, scales);
+        walk_joints(plan, &job->poses, group, lane, s, &rotation, joints, scales);
         for (uint32_t w = 0; w < wanted_count; ++w) {
             const phx_joint_rows *joint = joints + wanted[w];
             if (job->positions.data) {

@@ -187,11 +187,12 @@ static phx_crowd_frame view_of(const stage_run *s, const pass *pass, uint32_t wo
 
 static void run_pass(stage_run *s, pass *pass, uint32_t worker, uint32_t frame) {
     phx_crowd_frame view = view_of(s, pass, worker);
-    const uint32_t tiles = phx_crowd_frame_tiles(pass->crowd, &view);
+    /* several in a row, as each fetches the memory of the next one; few enough that the workers end together */
+    const uint32_t tiles = phx_crowd_frame_tiles(pass->crowd, &view), share = tiles / (8 * s->workers), length = share < 1 ? 1 : share < 8 ? share : 8;
     for (;;) {
-        const uint32_t tile = atomic_fetch_add_explicit(&pass->next_tile, 1, memory_order_relaxed);
-        if (tile >= tiles) break;
-        run_tile(s, pass, &view, worker, frame, tile);
+        const uint32_t first = atomic_fetch_add_explicit(&pass->next_tile, length, memory_order_relaxed);
+        if (first >= tiles) break;
+        for (uint32_t tile = first; tile < first + length && tile < tiles; ++tile) run_tile(s, pass, &view, worker, frame, tile);
     }
 }
 
