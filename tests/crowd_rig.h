@@ -60,10 +60,11 @@ static inline int ground_hills(const void *unused, float x, float z, float *heig
     return !(sinf(5 * x) > 0.97f); /* a crack now and then */
 }
 
-/* which of the bodies carries the ground there: patches of three, and now and then one that does not exist */
+/* which of the bodies carries the ground there: patches of three, and now and then one that does not exist, or the first that does not */
 static inline uint32_t ground_body(float x, float z) {
     const int cell = (int)floorf(x / 1.7f) * 7 + (int)floorf(z / 1.3f) * 3;
-    return (uint32_t)((cell % 23 + 23) % 23 == 5 ? 77 : (cell % 3 + 3) % 3);
+    const int kind = (cell % 23 + 23) % 23;
+    return (uint32_t)(kind == 5 ? 77 : kind == 11 ? 3 : (cell % 3 + 3) % 3);
 }
 
 static inline void cast(phx_ray_blocks rays, ground_function ground, const void *data) {
@@ -83,7 +84,12 @@ static inline void cast(phx_ray_blocks rays, ground_function ground, const void 
 
 static inline void run_frame(phx_crowd *crowd, const phx_crowd_frame *frame, ground_function ground, const void *data) {
     for (uint32_t tile = 0; tile < phx_crowd_frame_tiles(crowd, frame); ++tile) {
-        cast(phx_crowd_prepare(crowd, frame, tile), ground, data);
+        const phx_ray_blocks rays = phx_crowd_prepare(crowd, frame, tile);
+        for (uint32_t k = 0; k < PHX_TILE_CHARACTERS / PHX_BLOCK_LANES; ++k) { /* no ray is wanted where there is no character */
+            const uint32_t in_group = rays.characters > 16 * k ? rays.characters - 16 * k : 0;
+            assert_int_equal(in_group >= 16 ? 0 : rays.active[k] >> in_group, 0);
+        }
+        cast(rays, ground, data);
         assert_int_equal(phx_crowd_solve(crowd, frame, tile), PHX_OK);
     }
 }

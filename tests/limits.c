@@ -95,6 +95,7 @@ static void limited_rotations_obey_an_independent_swing_twist(void **state) {
         split(wide(out), limit.rest, axis, &swing, n, &twist);
         const dquat o = {out.x, out.y, out.z, out.w};
         assert_true(fabs(o.x * o.x + o.y * o.y + o.z * o.z + o.w * o.w - 1) < 1e-5);
+        assert_true(o.x * (double)q.x + o.y * (double)q.y + o.z * (double)q.z + o.w * (double)q.w >= -1e-6); /* of it and its negative the one nearer to q */
         double before_n[3];
         split(wide(q), limit.rest, axis, &swing_before, before_n, &twist_before);
         if (limit.type == PHX_LIMIT_HINGE) {
