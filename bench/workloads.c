@@ -87,3 +87,39 @@ void bench_fill_chains(phx_vec3 *positions, phx_vec3 *targets, uint32_t bones, s
         targets[i].x = root.x + toward.x * distance, targets[i].y = root.y + toward.y * distance, targets[i].z = root.z + toward.z * distance;
     }
 }
+
+static phx_quat times(phx_quat a, phx_quat b) {
+    return (phx_quat){a.w * b.x + a.x * b.w + a.y * b.z - a.z * b.y, a.w * b.y + a.y * b.w + a.z * b.x - a.x * b.z,
+                      a.w * b.z + a.z * b.w + a.x * b.y - a.y * b.x, a.w * b.w - a.x * b.x - a.y * b.y - a.z * b.z};
+}
+
+/* a swing of +Z by an angle toward any side */
+static phx_quat swing(uint64_t *state, float angle) {
+    const float side = uniform(state, 0.0f, 6.28318531f), sine = sinf(0.5f * angle);
+    return (phx_quat){sine * cosf(side), sine * sinf(side), 0.0f, cosf(0.5f * angle)};
+}
+
+/* the joint after one at `at` whose bone is turned by q */
+static phx_vec3 after(phx_vec3 at, phx_quat q, float length) {
+    const phx_vec3 z = {2.0f * (q.x * q.z + q.w * q.y), 2.0f * (q.y * q.z - q.w * q.x), 1.0f - 2.0f * (q.x * q.x + q.y * q.y)};
+    return (phx_vec3){at.x + z.x * length, at.y + z.y * length, at.z + z.z * length};
+}
+
+void bench_fill_limited_chains(phx_vec3 *positions, phx_quat *rotations, phx_vec3 *targets, uint32_t bones, size_t chains) {
+    uint64_t state = 0xC0E5;
+    for (size_t i = 0; i < chains; ++i) {
+        phx_vec3 at = direction(&state);
+        const float away = uniform(&state, 0.0f, 10.0f);
+        at.x *= away, at.y *= away, at.z *= away;
+        targets[i] = at;
+        phx_quat pose = {0.0f, 0.0f, 0.0f, 1.0f}, reached = pose;
+        for (uint32_t j = 0; j < bones; ++j) {
+            const float length = uniform(&state, 0.1f, 0.3f);
+            pose = times(pose, swing(&state, uniform(&state, 0.05f, 0.3f)));
+            reached = times(reached, swing(&state, uniform(&state, 0.0f, 0.78f)));
+            *positions++ = at, *rotations++ = pose;
+            at = after(at, pose, length), targets[i] = after(targets[i], reached, length);
+        }
+        *positions++ = at, *rotations++ = pose;
+    }
+}

@@ -30,6 +30,10 @@ void bench_fill_blocks(phx_two_bone_block *blocks, const bench_leg *legs, size_t
  * target in any direction from the root at 0.2 to 0.9 of the chain's length. positions: [chains][bones + 1], targets: [chains]. */
 void bench_fill_chains(phx_vec3 *positions, phx_vec3 *targets, uint32_t bones, size_t chains);
 
+/* Chains whose joints may swing their bone, +Z of their frame, by 45 degrees from their parent's +Z: each is swung by 0.05 to 0.3 rad, and
+ * the target is the tip of another pose, each joint swung by up to 0.78 rad. rotations, of the world: as positions. */
+void bench_fill_limited_chains(phx_vec3 *positions, phx_quat *rotations, phx_vec3 *targets, uint32_t bones, size_t chains);
+
 #ifdef __cplusplus
 }
 #endif

@@ -201,6 +201,22 @@ static void tolerance_zero_and_budgets_end(void **state) {
         assert_int_equal(phx_ccd_solve(backend, &params, &job), PHX_OK);
         assert_int_equal(a.result.iterations, 0);
         assert_int_equal(first_difference(a.solved, a.position, 5 * sizeof(phx_vec3)), -1); /* as animated, to the bit */
+        /* also where lengths are other ones, or the pose breaks a limit */
+        const float lengths[4] = {0.3f, 0.3f, 0.3f, 0.3f};
+        phx_limit limits[5] = {phx_limit_hinge((phx_vec3){0, 0, 1}, 0.5f, 1.0f)};
+        for (int j = 1; j < 5; ++j) limits[j] = phx_limit_none();
+        for (int k = 0; k < 4; ++k) {
+            job.length = phx_joint_view_of(k & 1 ? lengths : NULL, 0, 4), job.limits = k & 2 ? limits : NULL;
+            assert_int_equal(phx_ccd_solve(backend, &params, &job), PHX_OK);
+            assert_int_equal(first_difference(a.solved, a.position, 5 * sizeof(phx_vec3)), -1);
+            for (int j = 0; j < 5; ++j) {
+                const phx_quat q = a.correction[j];
+                assert_true(q.w == 1 && q.x == 0 && q.y == 0 && q.z == 0);
+            }
+            assert_int_equal(a.result.flags & ~(uint32_t)PHX_FLAG_LIMIT, PHX_FLAG_STALLED);
+            assert_true(fabs(a.result.residual - length(sub(a.position[4], a.target))) < 1e-6);
+        }
+        job.length.data = NULL, job.limits = NULL;
         job.budget = PHX_VIEW_ONE(&one);
         assert_int_equal(phx_ccd_solve(backend, &params, &job), PHX_OK);
         assert_int_equal(a.result.iterations, 1);
@@ -285,6 +301,16 @@ static void joints_before_from_and_without_weight_stay(void **state) {
         if (mode == PHX_CCD_SHARE) assert_true(a.result.flags & PHX_FLAG_REACHED);
         assert_int_equal(first_difference(a.solved, a.position, 4 * sizeof(phx_vec3)), -1);
         for (int j = 0; j < 3; ++j) assert_true(a.correction[j].w == 1.0f && a.correction[j].x == 0.0f);
+        /* they are looked at all the same */
+        const chain good = a;
+        for (int k = 0; k < 2; ++k) {
+            if (k == 0) a.position[1].y = NAN;
+            else a.rotation[0].w = INFINITY;
+            solve(backend, &a, 8, &params, NULL);
+            assert_true(a.result.flags & PHX_FLAG_BAD_INPUT);
+            assert_int_equal(first_difference(a.solved, a.position, 8 * sizeof(phx_vec3)), -1);
+            a = good;
+        }
 
         params.from = 0;
         const float weights[7] = {0, 1, 0.5f, 0, 1, 1, 1};

@@ -324,8 +324,8 @@ static uint32_t count_reached(const phx_backend *backend, solver by, const rig *
 static void arrive_from_cold_and_from_warm(solver by, random_state *r, kind first_kind) {
     const phx_backend *backend = phx_backend_best();
     int failed = 0;
-    print_message("%-34s %5s | %8s %6s %7s | %9s %8s | %8s %6s %9s %9s\n", "set", "bones", "cold %", "sweeps", "turn", "no rest. %", "plain %", "warm %",
-                  "sweeps", "p99 joint", "p99 chain");
+    print_message("%-34s %5s | %8s %6s %7s | %9s %8s | %8s %6s %9s %9s\n", "set", "bones", "cold %", "sweeps", "turn", "no rest. %",
+                  "plain %", "warm %", "sweeps", "p99 joint", "p99 chain");
     for (kind k = first_kind; k < KINDS; ++k) {
         static const uint32_t sizes[] = {4, 8, 16};
         for (int s = 0; s < (k >= ARM ? 1 : 3); ++s) {
@@ -385,8 +385,8 @@ static void arrive_from_cold_and_from_warm(solver by, random_state *r, kind firs
             const double again = warm_count ? 100.0 * warm_arrived / warm_count : 100.0;
             qsort(joint_turns, turn_count, sizeof(float), ascending), qsort(chain_turns, warm_count, sizeof(float), ascending);
             print_message("%-34s %5u | %8.2f %6.2f %7.0f | %9.2f %8.2f | %8.2f %6.2f %9.1f %9.1f\n", expected[k].name,
-                          k >= ARM ? (k == SPINE ? 5u : 3u) : sizes[s], cold, (double)sweeps / CHAINS, arrived ? turn_sum / arrived : 0.0, alone,
-                          plain_arrived * percent, again, warm_count ? (double)warm_sweeps / warm_count : 0.0,
+                          k >= ARM ? (k == SPINE ? 5u : 3u) : sizes[s], cold, (double)sweeps / CHAINS,
+                          arrived ? turn_sum / arrived : 0.0, alone, plain_arrived * percent, again, warm_count ? (double)warm_sweeps / warm_count : 0.0,
                           turn_count ? (double)joint_turns[turn_count * 99 / 100] : 0.0,
                           warm_count ? (double)chain_turns[warm_count * 99 / 100] : 0.0);
             failed |= !(cold >= expected[k].cold) || !(again >= expected[k].warm);

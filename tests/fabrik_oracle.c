@@ -18,7 +18,8 @@ static vec without(vec a, vec n) { return minus(a, times(n, inner(a, n))); }
 
 /* how a chain came to its answer */
 typedef enum path { AT_REST, STRAIGHT, FOLDED, TRIANGLE, ARC, NEAR_REACH, ROUNDS, PATHS } path;
-static const char *const path_names[PATHS] = {"there already", "out of reach", "in the dead zone", "from a triangle", "from an arc", "bends scaled", "rounds alone"};
+static const char *const path_names[PATHS] = {"there already", "out of reach", "in the dead zone", "from a triangle",
+                                              "from an arc",   "bends scaled", "rounds alone"};
 
 typedef struct model {
     uint32_t bones, rounds;
@@ -160,8 +161,8 @@ typedef struct chain {
     phx_result result;
 } chain;
 
-/* A chain as an animation might leave it, or nearly straight, or with one long bone; a target at up to 1.1 of its reach, in any direction, along
- * a nearly straight chain, or at the tip. */
+/* A chain as an animation might leave it, or nearly straight, or with one long bone; a target at up to 1.1 of its reach, in any
+ * direction, along a nearly straight chain, or at the tip. */
 static void random_case(random_state *r, uint32_t bones, float scale, chain *c) {
     memset(c, 0, sizeof *c);
     const uint32_t kind = random_below(r, 16);
@@ -173,7 +174,8 @@ static void random_case(random_state *r, uint32_t bones, float scale, chain *c) 
     for (uint32_t j = 0; j <= bones; ++j) {
         c->position[j] = at;
         if (j == bones) break;
-        const float length = random_float(r, 0.1f, 0.3f) * scale * (j == longest ? 0.25f * (float)bones : 1.0f) + (j == longest ? 0.2f * scale : 0);
+        float length = random_float(r, 0.1f, 0.3f) * scale;
+        if (j == longest) length = length * 0.25f * (float)bones + 0.2f * scale;
         at = (phx_vec3){at.x + d.x * length, at.y + d.y * length, at.z + d.z * length};
         whole += length;
         const phx_vec3 n = random_direction(r);
@@ -207,13 +209,14 @@ static vec turned(phx_quat q, vec v) {
     return (vec){v.x + w * t.x + y * t.z - z * t.y, v.y + w * t.y + z * t.x - x * t.z, v.z + w * t.z + x * t.y - y * t.x};
 }
 
-#define require(condition) ((condition) ? (void)0 : (print_error("%u bones at scale %g, %s\n", bones, (double)scale, path_names[m.path]), assert_true(condition)))
+#define require(condition) \
+    ((condition) ? (void)0 : (print_error("%u bones at scale %g, %s\n", bones, (double)scale, path_names[m.path]), assert_true(condition)))
 
 static void chains_end_where_the_model_ends(void **state) {
     (void)state;
     random_state r = random_seeded("fabrik oracle", 0xFA0D);
-    /* Farthest that a joint may be from the model's, of the chain's length; both are within 1e-3 of the target, by as many rounds. The plane of an
-     * arc is that of a nearly straight chain, which rounding turns more. */
+    /* Farthest that a joint may be from the model's, of the chain's length; both are within 1e-3 of the target, by as many rounds. The
+     * plane of an arc is that of a nearly straight chain, which rounding turns more. */
     static const double allowed[PATHS] = {1e-6, 1e-5, 1e-5, 3e-4, 3e-3, 3e-4, 3e-4};
     enum { PER_SIZE = 48 };
     static chain chains[7 * PER_SIZE];
@@ -239,7 +242,8 @@ static void chains_end_where_the_model_ends(void **state) {
                 const model animated = m;
                 model_solve(&m, tolerance, 16);
                 /* what is written is rounded beside the root, which is one scale from the origin */
-                const double grain = 1.2e-7 * (2 * scale + m.whole) / m.whole, miss = norm(minus(vec_of(c->solved[bones]), vec_of(c->target))) / m.whole;
+                const double grain = 1.2e-7 * (2 * scale + m.whole) / m.whole;
+                const double miss = norm(minus(vec_of(c->solved[bones]), vec_of(c->target))) / m.whole;
                 vec walked = vec_of(c->position[0]);
                 for (uint32_t i = 0; i < bones; ++i) {
                     const double now = norm(minus(vec_of(c->solved[i + 1]), vec_of(c->solved[i])));
@@ -258,12 +262,15 @@ static void chains_end_where_the_model_ends(void **state) {
                 if (m.rounds != c->result.iterations) continue;
                 ++compared[m.path];
                 double farthest = 0;
-                for (uint32_t i = 1; i <= bones; ++i) farthest = fmax(farthest, norm(minus(minus(vec_of(c->solved[i]), vec_of(c->position[0])), m.at[i])));
+                for (uint32_t i = 1; i <= bones; ++i) {
+                    const vec solved = minus(vec_of(c->solved[i]), vec_of(c->position[0]));
+                    farthest = fmax(farthest, norm(minus(solved, m.at[i])));
+                }
                 farthest = farthest / m.whole;
                 worst[m.path] = fmax(worst[m.path], farthest);
                 if (farthest > allowed[m.path] + grain) {
-                    print_error("%u bones at scale %g, %s, %u rounds: a joint is %g of the length from the model's\n", bones, (double)scale, path_names[m.path],
-                                m.rounds, farthest);
+                    print_error("%u bones at scale %g, %s, %u rounds: a joint is %g of the length from the model's\n", bones,
+                                (double)scale, path_names[m.path], m.rounds, farthest);
                     fail();
                 }
             }

@@ -5,8 +5,9 @@
  * joint only changes the distance between root and tip, by its share of what is missing, and the root then aims the chain: a
  * free chain arrives in one sweep, nearly always. The share of joint j, with s_j metres of chain before it out of L, is
  * w_j (s_j (L - s_j))^2 of the sum over the joints that are still to come, so that a joint that could not do its part leaves it
- * to the next. The triangle of root, joint and tip closes on either side: on the one it has, but a hinge of a chain that is more than a
- * tenth of its length from the target takes the other where its range allows that one alone. SHARE turns all joints at once by damped least squares: with r_j = tip - p_j and e = target - tip, y solves
+ * to the next. The triangle of root, joint and tip closes on either side: on the one it has, but a hinge of a chain that is more
+ * than a tenth of its length from the target takes the other where its range allows that one alone.
+ * SHARE turns all joints at once by damped least squares: with r_j = tip - p_j and e = target - tip, y solves
  * (sum w_j (|r_j|^2 I - r_j r_j^T) + (1e-5 L^2 + 0.2 min(|e|^2, L^2)) I) y = e, and joint j turns by w_j (r_j x y); hinges enter with
  * their axis alone, joints at a limit without the direction that is blocked. Free chains go distance, share, share, and again;
  * chains whose root is limited go distance, share, share, ...; a chain that starts within 2.5 % of its length begins with

@@ -498,7 +498,8 @@ static lm ccd_follow_pole(ccd_lanes *c, lm lanes, const int limited) {
 
 /* A joint before a hinge also turns about its own bone, u (unit), which ends at `end`, so that the hinge bends the next bone toward
  * where it should go: by its range where that goes one way, else by the bend it has. */
-static inline lq4 ccd_face_hinge(const ccd_lanes *c, uint32_t j, lq4 old, lq4 frame, lv3 bone, lv3 u, lv3 end, lv3 wanted, lm lanes, lm *changed) {
+static inline lq4 ccd_face_hinge(const ccd_lanes *c, uint32_t j, lq4 old, lq4 frame, lv3 bone, lv3 u, lv3 end, lv3 wanted, lm lanes,
+                                 lm *changed) {
     const phx_ccd_setup *setup = c->setup;
     const lv3 next = c->bone[j + 1], e = v3_reject(v3_sub(wanted, end), u);
     const float side = setup->hinge_side[setup->from + j + 1];
@@ -542,7 +543,8 @@ static inline void ccd_fabrik_round(ccd_lanes *c, lv3 aim, lm lanes) {
         const lv3 bone = v3_scale(c->bone[j], f_div(one, f_max(bone_length, tiny)));
         const lq4 before = q4_mul(q4_conjugate(old_parent), old);
         lm changed;
-        lq4 local = limit_toward(limit, before, bone, q4_rotate(q4_conjugate(parent), v3_scale(to, f_div(one, f_max(to_length, tiny)))), &changed);
+        const lv3 direction = v3_scale(to, f_div(one, f_max(to_length, tiny)));
+        lq4 local = limit_toward(limit, before, bone, q4_rotate(q4_conjugate(parent), direction), &changed);
         changed = m_and(changed, usable);
         local = q4_select(usable, local, before);
         lq4 frame = q4_normalize(q4_mul(parent, local));
@@ -565,7 +567,8 @@ static inline void ccd_count(const ccd_lanes *c, lm lanes) {
     if (c->setup->stats) c->setup->stats->busy += m_count(m_and(lanes, c->counted)), c->setup->stats->total += LANES;
 }
 
-/* FABRIK's rounds before the sweeps, aimed beyond the goal as in fabrik.inl; they end early where one leaves more than half of the error. */
+/* FABRIK's rounds before the sweeps, aimed beyond the goal as in fabrik.inl; they end early where one leaves more than half of the
+ * error. */
 static inline void ccd_fabrik_rounds(ccd_lanes *c) {
     const lf zero = f_splat(0.0f), most = f_splat(8.0f);
     lm in = m_and(m_and(c->active, ccd_is_distant(c)), f_le(c->unreachable, zero));
@@ -756,8 +759,7 @@ static inline void ccd_prepare(ccd_lanes *c, const phx_ccd_setup *setup, const p
     for (uint32_t j = 0; j < bones; ++j) {
         lv3 bone = v3_sub(v3_load(position + from + j + 1, lane), v3_load(position + from + j, lane));
         lf length = v3_length(bone);
-        /* 21 significant bits, so that lengths measured from rounded joints come out the same frame after frame */
-        lf wanted = i_as_f(i_and(i_add(i_bits_of(length), i_splat(4)), i_splat(-8)));
+        lf wanted = settled_length(length);
         if (blocks->length) wanted = f_load(blocks->length[block * (joints - 1) + from + j].v + lane);
         const lm nothing = f_le(length, least_divisor);
         ok = m_and(ok, m_and(f_le(zero, wanted), f_lt(length, f_splat(1e18f)))); /* the second: joints that are not finite */

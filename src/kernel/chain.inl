@@ -39,6 +39,9 @@ static inline phx_chain_blocks chain_blocks_at(const phx_chain_blocks *blocks, s
     return part;
 }
 
+/* to 21 significant bits, so that lengths measured from rounded joints come out the same frame after frame */
+static inline lf settled_length(lf a) { return i_as_f(i_and(i_add(i_bits_of(a), i_splat(4)), i_splat(-8))); }
+
 /* the j-th joint of all chains as a view of its own */
 static inline phx_view joint_of(phx_joint_view view, uint32_t joint) {
     return phx_view_of((const char *)view.data + joint * view.joint_stride, view.chain_stride);
@@ -154,7 +157,7 @@ static void chain_job_run(const void *setup, const phx_chain_job *job, size_t fi
                 /* what did not turn keeps its bits */
                 const lf zero = f_splat(0.0f);
                 const lm still = m_and(m_and(f_eq(correction.x, zero), f_eq(correction.y, zero)), m_and(f_eq(correction.z, zero), f_eq(correction.w, f_splat(1.0f))));
-                const lq4 before = q4_load(rotation + row, lane), now = q4_select(still, before, q4_mul(correction, before));
+                const lq4 before = q4_load(rotation + row, lane), now = q4_select(still, before, q4_normalize(q4_mul(correction, before)));
                 if (job->rotation_out.data) unpack4(joint_of(job->rotation_out, j), i, left, now);
                 if (job->local_out.data) {
                     const lq4 kept = local ? q4_load(local + row, lane) : local_of(above_before, before);

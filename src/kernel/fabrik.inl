@@ -254,7 +254,7 @@ lane_inline void fabrik_begin_as(const phx_chain_setup *setup, const phx_chain_b
             length = f_load(lengths[i].v + lane);
         } else {
             const lv3 end = started ? v3_load(animated + i + 1, lane) : next;
-            length = v3_length(v3_sub(end, joint));
+            length = settled_length(v3_length(v3_sub(end, joint)));
             joint = end;
         }
         set_joint(set, i, vector, at);

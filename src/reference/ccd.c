@@ -408,8 +408,8 @@ static int follow_pole(ccd_chain *c) {
 
 /* A joint before a hinge also turns about its own bone, u (unit), which ends at `end`, so that the hinge bends the next bone toward
  * where it should go: by its range where that goes one way, else by the bend it has. */
-static phx_quat face_hinge(const ccd_chain *c, uint32_t j, phx_quat old, phx_quat frame, phx_vec3 bone, phx_vec3 u, phx_vec3 end, phx_vec3 wanted,
-                           int *changed) {
+static phx_quat face_hinge(const ccd_chain *c, uint32_t j, phx_quat old, phx_quat frame, phx_vec3 bone, phx_vec3 u, phx_vec3 end,
+                           phx_vec3 wanted, int *changed) {
     const phx_ccd_setup *setup = c->setup;
     const phx_vec3 next = c->bone[j + 1], e = reject3(sub3(wanted, end), u);
     const float side = setup->hinge_side[setup->from + j + 1];
@@ -522,14 +522,6 @@ static uint32_t sweeps(ccd_chain *c, uint32_t budget, int fresh, int may_restart
     return used;
 }
 
-/* to 21 significant bits, so that lengths measured from rounded joints come out the same frame after frame */
-static float settled_length(float a) {
-    uint32_t bits;
-    memcpy(&bits, &a, sizeof bits);
-    bits = (bits + 4u) & 0xFFFFFFF8u;
-    memcpy(&a, &bits, sizeof a);
-    return a;
-}
 static float power_of_two_of(float a) {
     uint32_t bits;
     memcpy(&bits, &a, sizeof bits);

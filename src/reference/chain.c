@@ -128,7 +128,7 @@ void phx_reference_chain_job(const void *setup, const phx_chain_job *job, size_t
             write_joint(job->correction, i, j, &chain.correction[j], 16);
             if (!chain.wants_rotation || !chain.has_rotation) continue;
             const int own_still = still(chain.correction[j]);
-            const phx_quat before = chain.rotation[j], now = own_still ? before : mul4(chain.correction[j], before);
+            const phx_quat before = chain.rotation[j], now = own_still ? before : normalize4(mul4(chain.correction[j], before));
             write_joint(job->rotation_out, i, j, &now, 16);
             if (job->local_out.data) {
                 phx_quat own = local_of(above, now);

@@ -143,7 +143,8 @@ static void begin(const phx_chain_setup *setup, const phx_reference_chain *chain
     float whole = 0.0f, longest = 0.0f, shortest = 1e30f, spread = 0.0f, forward = 0.0f, astray = 0.0f;
     for (uint32_t i = 0; i < bones; ++i) {
         const phx_vec3 at = sub3(source[i + 1], source[0]);
-        const float length = chain->has_length ? chain->length[i] : length3(sub3(chain->position[i + 1], chain->position[i]));
+        const phx_vec3 bone = sub3(chain->position[i + 1], chain->position[i]);
+        const float length = chain->has_length ? chain->length[i] : settled_length(length3(bone));
         limb->at[i] = at;
         limb->length[i] = length;
         whole = whole + length;

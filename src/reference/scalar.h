@@ -46,6 +46,15 @@ static inline int is_rotation(phx_quat a) {
     return 0.25f < squared && squared < 4.0f;
 }
 
+/* to 21 significant bits, so that lengths measured from rounded joints come out the same frame after frame */
+static inline float settled_length(float a) {
+    uint32_t bits;
+    memcpy(&bits, &a, sizeof bits);
+    bits = (bits + 4u) & 0xFFFFFFF8u;
+    memcpy(&a, &bits, sizeof a);
+    return a;
+}
+
 /* X if |axis.x| <= |axis.y|, else Y: never near the axis */
 static inline phx_vec3 spare_direction(phx_vec3 axis) {
     return fabsf(axis.x) <= fabsf(axis.y) ? vec3(1.0f, 0.0f, 0.0f) : vec3(0.0f, 1.0f, 0.0f);

@@ -11,9 +11,9 @@ static const struct {
     uint64_t hash;
 } golden[] = {
     {"two_bone", 0x584f4a444784048eu},
-    {"fabrik", 0xe6013bcf45f3412bu},
-    {"ccd", 0x7ad7286ab2eaf093u},
-    {"aim", 0x1d1e67f55fc7b088u},
+    {"fabrik", 0x33a14033ddcf912au},
+    {"ccd", 0x922b51e3b5c983dbu},
+    {"aim", 0xc7bf41d16e0e198cu},
     {"limit", 0x970687d88e26fbb1u},
     {"pose", 0x1869b31d9d20f79cu},
     {"crowd", 0x1d77417a9ee44852u},
