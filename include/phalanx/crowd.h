@@ -1,7 +1,7 @@
 /* Foot placement for crowds: characters that share a rig walk on ground their animations never saw.
  *
  *     phx_crowd *crowd = phx_crowd_create(&def, &report);          // all memory is taken here
- *     for (tile = 0; tile < phx_crowd_tiles(crowd); ++tile) {      // tiles of 64 characters: what a job system hands out
+ *     for (tile = 0; tile < phx_crowd_frame_tiles(crowd, &frame); ++tile) { // tiles of 64 characters: what a job system hands out
  *         phx_ray_blocks rays = phx_crowd_prepare(crowd, &frame, tile);   // animated poses -> rays
  *         engine_cast(rays);                                              // fills tfar, Ng, geomID
  *         phx_crowd_solve(crowd, &frame, tile);                           // hits -> corrected local rotations, in place
@@ -42,7 +42,8 @@ typedef struct phx_leg {
 /* Measures offsets and knee direction of a leg from one model-space pose of all joints in which the foot stands flat on the
  * ground (a stance frame of a clip, or the rest pose): heel straight below the ankle, ball straight below the ball joint, both
  * on the plane at `ground_height` along `up`. positions and rotations hold one entry a joint of the skeleton. Fills
- * heel_offset, ball_offset and, if the knee is bent more than a degree or `forward` is given (NULL otherwise), knee_forward. */
+ * heel_offset, ball_offset and knee_forward: as the knee is bent, or toward `forward` where that is not NULL. A knee that is straight within
+ * a degree needs `forward`, or a knee_forward that is there already. */
 PHX_API phx_status phx_leg_measure(phx_leg *leg, const phx_vec3 *positions, const phx_quat *rotations, phx_vec3 up, float ground_height,
                                    const phx_vec3 *forward, phx_report *report);
 
@@ -171,8 +172,9 @@ typedef struct phx_crowd_frame {
 
 /* Sixteen rays and their hits, with the fields, order and size of Embree's RTCRayHit16, so that a block can be passed to
  * rtcIntersect16 as it is: Embree 3, and 4 where built with one instance level and without instance arrays, which add a row at the
- * end. Assert sizeof(phx_ray_block) == sizeof(struct RTCRayHit16), and copy where it does not hold. The caller fills tfar (distance), Ng (any length, pointing out of the ground) and geomID (the
- * body, PHX_NO_HIT = nothing); u, v, primID and instID are its to write as well, and nothing else is. */
+ * end. Assert sizeof(phx_ray_block) == sizeof(struct RTCRayHit16), and copy where it does not hold. The caller fills tfar (distance), Ng
+ * (any length, pointing out of the ground) and geomID (the body, PHX_NO_HIT = nothing); u, v, primID and instID are its to write as
+ * well, and nothing else is. */
 typedef struct phx_ray_block {
     PHX_ALIGN_64 float org_x[PHX_BLOCK_LANES];
     float org_y[PHX_BLOCK_LANES], org_z[PHX_BLOCK_LANES], tnear[PHX_BLOCK_LANES];
@@ -185,9 +187,9 @@ typedef struct phx_ray_block {
 } phx_ray_block;
 
 /* The rays of one tile. Block (group * legs + leg) * 2 + end holds the rays of 16 characters, first_character + group * 16 + lane;
- * end 0 is the heel, 1 the ball (of a
- * foot that swings upstairs: the ball, and where it will stand). Bit `lane` of active[group] says whether a ray is wanted there: other lanes hold finite rays with
- * tfar <= 0 or copies, and may be cast or not, as is cheaper. Hits one frame old are tolerated: copy last frame's blocks over. */
+ * end 0 is the heel, 1 the ball; of a foot that swings, the ball where it will stand, and upstairs the ball as it is in the heel's place.
+ * Bit `lane` of active[group] says whether a ray is wanted there: other lanes hold finite rays with tfar <= 0 or copies, and may be cast
+ * or not, as is cheaper. Hits one frame old are tolerated: copy last frame's blocks over. */
 typedef struct phx_ray_blocks {
     phx_ray_block *blocks; /* NULL when the call was rejected */
     uint32_t count;        /* blocks */
@@ -242,7 +244,7 @@ typedef struct phx_foot_info {
     phx_vec3 target;                      /* ankle target, world */
     phx_vec3 bend;                        /* bend direction used, world axes, unit */
     float weight;                         /* 0 animated .. 1 on the ground */
-    float support;                        /* 0 swing .. 1 stance */
+    float support;                        /* 0 swing .. 1 stance, of the animated sole's height and contact: not that it touches */
     float residual;                       /* ankle to target, in units */
     uint32_t flags;                       /* phx_flag bits of the leg */
     uint32_t body;                        /* geomID of the ground, PHX_NO_HIT = none */

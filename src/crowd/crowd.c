@@ -67,7 +67,8 @@ phx_status phx_leg_measure(phx_leg *leg, const phx_vec3 *positions, const phx_qu
     phx_vec3 out; /* at right angles to the thigh: where the knee of a straight leg would go */
     if (forward) out = sub3(scale3(*forward, dot3(thigh, thigh)), scale3(thigh, dot3(*forward, thigh)));
     else if (dot3(normal, normal) > 3e-4f * squares) out = cross3(normal, thigh); /* bent more than a degree */
-    else return phx_accept(report);
+    else if (dot3(leg->knee_forward, leg->knee_forward) > 1e-12f) return phx_accept(report);
+    else return phx_reject(report, PHX_ERROR_VALUE, "leg: the knee is straight within a degree and 'forward' is NULL; say which way it points");
     const float length = length3(out);
     if (!(length > 0.0f && length < 1e18f)) return phx_reject(report, PHX_ERROR_VALUE, "leg: 'forward' has no direction at right angles to the thigh");
     leg->knee_forward = rotate3(conjugate4(rotations[leg->hip]), scale3(out, 1.0f / length));
@@ -120,6 +121,8 @@ static phx_status check_def(const phx_crowd_def *def, phx_report *report) {
         }
         if (!finite3(leg->heel_offset) || !finite3(leg->ball_offset) || !finite3(leg->knee_forward))
             return phx_reject(report, PHX_ERROR_VALUE, "%s: 'legs[%u]' has an offset or direction that is not finite", name, i);
+        if (!(dot3(leg->knee_forward, leg->knee_forward) > 1e-12f))
+            return phx_reject(report, PHX_ERROR_VALUE, "%s: 'legs[%u].knee_forward' is (0 0 0); say which way the knee points, in the hip joint's frame", name, i);
         if (phx_check_range(name, "max_bend", leg->max_bend, 0.0f, pi, report) || phx_check_range(name, "min_bend", leg->min_bend, 0.0f, leg->max_bend, report))
             return PHX_ERROR_VALUE;
     }
