@@ -1,5 +1,6 @@
-/* The caller's floating-point mode: two-bone solving leaves it as it was, every backend agrees with the reference in it, flushing
- * denormals changes nothing for limbs of ordinary size, and ordinary input raises no exception and fires no trap. */
+/* The caller's floating-point mode: two-bone solving leaves it as it was, every backend agrees with the reference where it rounds to
+ * nearest, and but for rounding errors where it does not, flushing denormals changes nothing for limbs of ordinary size, and ordinary input
+ * raises no exception and fires no trap. */
 #define _GNU_SOURCE
 #include "two_bone_oracle.h"
 #include <fenv.h>
@@ -9,11 +10,13 @@
 static unsigned mode_now(void) { return _mm_getcsr() & ~0x3Fu; } /* without the sticky exception bits */
 static void set_mode(unsigned mode) { _mm_setcsr(mode); }
 enum { FLUSH = 0x8040, DOWN = 0x2000, UP = 0x4000, TOWARD_ZERO = 0x6000 };
-static const unsigned modes[] = {0x1F80 | FLUSH, 0x1F80 | DOWN, 0x1F80 | UP, 0x1F80 | TOWARD_ZERO, 0x1F80 | FLUSH | UP};
+static int to_nearest(unsigned mode) { return !(mode & TOWARD_ZERO); }
+static const unsigned modes[] = {0x1F80, 0x1F80 | FLUSH, 0x1F80 | DOWN, 0x1F80 | UP, 0x1F80 | TOWARD_ZERO, 0x1F80 | FLUSH | UP};
 #else
 static unsigned mode_now(void) { return (unsigned)fegetround(); }
 static void set_mode(unsigned mode) { fesetround((int)mode); }
-static const unsigned modes[] = {FE_DOWNWARD, FE_UPWARD, FE_TOWARDZERO};
+static int to_nearest(unsigned mode) { return (int)mode == FE_TONEAREST; }
+static const unsigned modes[] = {FE_TONEAREST, FE_DOWNWARD, FE_UPWARD, FE_TOWARDZERO};
 #endif
 enum { MODES = sizeof modes / sizeof *modes, LEGS = 1000 };
 
@@ -58,7 +61,10 @@ static void solving_keeps_the_mode_and_backends_agree_in_it(void **state) {
         set_mode(before);
         assert_true(a == PHX_OK && b == PHX_OK);
         assert_int_equal(after, modes[m]);
-        assert_int_equal(first_difference(expected, actual, sizeof actual), -1);
+        if (to_nearest(modes[m])) assert_int_equal(first_difference(expected, actual, sizeof actual), -1);
+        else
+            for (int i = 0; i < LEGS; ++i) /* a straight knee moves by the root of a rounding */
+                assert_below(gap(vec_of(expected[i].tip_position), vec_of(actual[i].tip_position)), 5e-4);
     }
 }
 
