@@ -151,10 +151,7 @@ int command_bake(int argc, char **argv) {
            motion_create(&character, clip, &found, &notes, &motion, &error) && ground_load(ground_name, &placing, &ground, &error) &&
            choose_frames(&motion, ground, ground_name, &frames, &notes, &error);
     if (good) {
-        if (clip_text == NULL && character.clip_count > 1)
-            io_note(&notes, "clip '%s' is the first of %zu; --clip names another", character.clips[clip].name, character.clip_count);
-        for (size_t n = 0; n < character.notes.count; ++n) io_note(&notes, "%s", character.notes.text[n]);
-        for (size_t n = 0; n < ground_notes(ground)->count; ++n) io_note(&notes, "%s", ground_notes(ground)->text[n]);
+        figures_note_inputs(&character, clip, clip_text != NULL, ground, &notes);
         const walker alone = {.rate = 1};
         const uint32_t captured = 0;
         const crowd_run_options walk = {.motion = &motion,

@@ -163,6 +163,7 @@ int command_demo(int argc, char **argv) {
         good = crowd_run_start(&walk, &run, &error);
     }
     if (good) {
+        figures_note_inputs(&character, clip, clip_text != NULL, ground, &notes);
         figures_note_slope(ground_name, ground, &notes);
         quality quality[QUALITY_KINDS];
         sole_samples soles;

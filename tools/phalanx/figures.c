@@ -61,11 +61,18 @@ json_t *figures_json(const figures *f) {
         root, "memory",
         json_pack("{s:I, s:f}", "bytes", (json_int_t)run->memory, "bytes_per_character", bytes_per_character(run)));
     json_object_set_new(root, "quality",
-                        json_pack("{s:o, s:o, s:o}", "flat", quality_json(&f->quality[QUALITY_FLAT]), "before",
+                        json_pack("{s:i, s:o, s:o, s:o}", "characters", (int)run->captured_count, "flat", quality_json(&f->quality[QUALITY_FLAT]), "before",
                                   quality_json(&f->quality[QUALITY_BEFORE]), "after", quality_json(&f->quality[QUALITY_AFTER])));
     json_object_set_new(root, "hash", json_string(hash));
     json_object_set_new(root, "notes", notes);
     return root;
+}
+
+void figures_note_inputs(const io_character *character, size_t clip, bool clip_named, const ground *ground, io_notes *notes) {
+    if (!clip_named && character->clip_count > 1)
+        io_note(notes, "clip '%s' is the first of %zu; --clip names another", character->clips[clip].name, character->clip_count);
+    for (size_t n = 0; n < character->notes.count; ++n) io_note(notes, "%s", character->notes.text[n]);
+    for (size_t n = 0; n < ground_notes(ground)->count; ++n) io_note(notes, "%s", ground_notes(ground)->text[n]);
 }
 
 void figures_note_slope(const char *ground_name, const ground *ground, io_notes *notes) {
@@ -127,6 +134,7 @@ void figures_print(FILE *out, const figures *f) {
             after->knee_flips, after->non_finite, after->max_bone_length_error, after->unreached, after->samples);
     fprintf(out, "a joint turned more than 1.5 times as fast as it ever does in the clip in %" PRIu64 " of %" PRIu64 " leg frames\n", after->fast_turns,
             after->turns);
+    if (run->captured_count < run->characters) fprintf(out, "soles and turns are those of %u characters, spread over the crowd\n", run->captured_count);
     if (run->off_ground > 0) fprintf(out, "%" PRIu64 " times a character stood where there is no ground\n", run->off_ground);
     fprintf(out, "hash %016" PRIx64 "\n", run->hash);
     for (size_t n = 0; n < f->notes->count; ++n) fprintf(out, "note: %s\n", f->notes->text[n]);

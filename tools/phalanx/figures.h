@@ -22,6 +22,9 @@ typedef struct figures {
 json_t *figures_json(const figures *figures);
 void figures_print(FILE *out, const figures *figures);
 
+/* What was guessed about the character, its clip and the ground, for the reader of the figures. */
+void figures_note_inputs(const io_character *character, size_t clip, bool clip_named, const ground *ground, io_notes *notes);
+
 /* A note where the ground is one slope that is steeper than feet stand on: nothing would be corrected, and nobody would know why. */
 void figures_note_slope(const char *ground_name, const ground *ground, io_notes *notes);
 
