@@ -61,7 +61,7 @@ typedef struct phx_crowd_params {
     float pelvis_speed;       /* the pelvis correction moves at most this fast, metres a second; default 1.5 */
     float pelvis_half_life;   /* default 0.06 s */
     float ground_half_life;   /* jumps of the ground under a foot ease out with this half-life, or half of it where a standing foot is to
-                                 come down; default 0.05 s */
+                                 come down; ground that rises above the sole lifts it at once, as no foot is in the ground; default 0.05 s */
     float tilt_half_life;     /* likewise the foot's attitude; default 0.05 s */
     float weight_half_life;   /* a foot that loses its ground lets go, and takes hold again, with this half-life; default 0.1 s */
     float hold_seconds;       /* a foot whose rays miss keeps its last plane for this long; default 0.1 s */
@@ -241,7 +241,7 @@ PHX_API phx_status phx_crowd_schedule(const phx_crowd *crowd, uint32_t count, ui
  * that was not finite, PHX_FLAG_INACTIVE for one that is off or was never solved) and body. */
 typedef struct phx_foot_info {
     phx_vec3 ground_point, ground_normal; /* plane under the foot, world */
-    phx_vec3 target;                      /* ankle target, world */
+    phx_vec3 target;                      /* where the ankle was to go, world: of a swinging foot, after it spared its leg */
     phx_vec3 bend;                        /* bend direction used, world axes, unit */
     float weight;                         /* 0 animated .. 1 on the ground */
     float support;                        /* 0 swing .. 1 stance, of the animated sole's height and contact: not that it touches */

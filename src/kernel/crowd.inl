@@ -681,7 +681,11 @@ lane_inline void place_foot(const phx_crowd_task *task, const crowd_lanes *l, ui
     const lv3 under_ball = v3_sub(new_ball, v3_scale(normal, v3_dot(v3_sub(new_ball, point), normal)));
     lv3 new_lock = v3_select(starts, under_ball, lock_point), new_lock_heading = lock_heading;
     if (m_any(starts)) new_lock_heading = v3_select(starts, about_up(up, sine, versine, heading), lock_heading);
-    if (task->frame->bodies) new_lock = into(&work->body, new_lock), new_lock_heading = q4_rotate(q4_conjugate(work->body.rotation), new_lock_heading);
+    if (task->frame->bodies) { /* a lock that goes on is kept to the bit: carried back and forth it would creep */
+        const lm goes_on = m_andnot(locked_before, starts);
+        new_lock = v3_select(goes_on, v3_load(&state->lock_point, lane), into(&work->body, new_lock));
+        new_lock_heading = v3_select(goes_on, v3_load(&state->lock_heading, lane), q4_rotate(q4_conjugate(work->body.rotation), new_lock_heading));
+    }
 
     const lf weight = work->weight;
     goal->length = work->length, goal->weight = weight, goal->support = work->support, goal->clearance = work->clearance;
@@ -705,7 +709,6 @@ lane_inline void place_foot(const phx_crowd_task *task, const crowd_lanes *l, ui
     v3_store(&state->offset, lane, offset), f_store(state->yaw.v + lane, yaw);
     v3_store(&state->heel_shift, lane, v3_scale(level(up, v3_sub(new_heel, heel)), weight));
     v3_store(&state->ball_shift, lane, v3_scale(level(up, v3_sub(new_ball, ball)), weight));
-    v3_store(&state->target, lane, goal->target);
 }
 
 /* How far the pelvis must sink for this leg to reach (<= 0), and how far the ground pushes it up (any sign). */
@@ -821,7 +824,8 @@ lane_inline void bend_leg(const phx_crowd_task *task, const crowd_lanes *l, uint
 
     two_bone_in in;
     in.thigh = v3_sub(knee, hip), in.shin = v3_sub(ankle, knee);
-    in.delta = spare_leg(goal, v3_sub(goal->target, raised(l->up, hip, pelvis)), v3_sub(ankle, hip), l->up);
+    const lv3 asked = v3_sub(goal->target, raised(l->up, hip, pelvis));
+    in.delta = spare_leg(goal, asked, v3_sub(ankle, hip), l->up);
     /* the leg's plane turns about the clip's own hinge; the straighter the leg, or the more the clip bends the knee backward,
      * the more about the hinge that the thigh's own frame says. A hinge, unlike a bend direction, does not turn over when the
      * foot rises past the hip. */
@@ -842,7 +846,7 @@ lane_inline void bend_leg(const phx_crowd_task *task, const crowd_lanes *l, uint
     limits.limits = rig->limits, limits.short_at_min_bend = rig->short_at_min_bend, limits.open_at_max_bend = rig->open_at_max_bend;
     limits.cos_turn = -1.0f, limits.sin_turn = 0.0f, limits.turn_limit = 0;
     *out = two_bone_core(&limits, &in, PHX_TWIST_INHERIT, FULL_LEG);
-    v3_store_where(l->good, &state->bend, lane, out->bend);
+    v3_store_where(l->good, &state->bend, lane, out->bend), v3_store_where(l->good, &state->target, lane, v3_add(goal->target, v3_sub(in.delta, asked)));
     f_store_where(l->good, state->residual.v + lane, out->residual);
     i_store_where(l->good, state->flags.v + lane, out->flags);
 }

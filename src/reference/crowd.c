@@ -529,7 +529,11 @@ static leg_work place_foot(const phx_crowd_task *task, const one *o, uint32_t le
     if (task->frame->bodies) {
         set_row3(&carried->point, lane, into(&body, plane.point));
         set_row3(&carried->normal, lane, rotate3(conjugate4(body.rotation), plane.normal));
-        stored_ball = into(&body, ball), stored_lock = into(&body, new_lock), stored_heading = rotate3(conjugate4(body.rotation), new_lock_heading);
+        stored_ball = into(&body, ball);
+        if (locked_before && !starts) /* a lock that goes on is kept to the bit: carried back and forth it would creep */
+            stored_lock = row3(&state->lock_point, lane), stored_heading = row3(&state->lock_heading, lane);
+        else
+            stored_lock = into(&body, new_lock), stored_heading = rotate3(conjugate4(body.rotation), new_lock_heading);
         state->generation.v[lane] = body.generation;
     }
     set_row3(&state->ball, lane, stored_ball), set_row3(&state->lock_point, lane, stored_lock), set_row3(&state->lock_heading, lane, stored_heading);
@@ -548,7 +552,6 @@ static leg_work place_foot(const phx_crowd_task *task, const one *o, uint32_t le
     set_row3(&state->offset, lane, offset), state->yaw.v[lane] = yaw;
     set_row3(&state->heel_shift, lane, scale3(level(up, sub3(new_heel, heel)), weight));
     set_row3(&state->ball_shift, lane, scale3(level(up, sub3(new_ball, ball)), weight));
-    set_row3(&state->target, lane, work.target);
     state->support.v[lane] = support, state->body.v[lane] = plane.body;
     return work;
 }
@@ -617,7 +620,8 @@ static void solve_leg(const phx_crowd_task *task, const one *o, uint32_t leg, fl
 
     phx_leg_in in;
     in.thigh = sub3(knee, hip), in.shin = sub3(ankle, knee);
-    in.delta = spare_leg(work, sub3(work->target, raised(up_in(setup), hip, pelvis)), sub3(ankle, hip), up_in(setup));
+    const phx_vec3 asked = sub3(work->target, raised(up_in(setup), hip, pelvis));
+    in.delta = spare_leg(work, asked, sub3(ankle, hip), up_in(setup));
     /* the leg's plane turns about the clip's own hinge; the straighter the leg, or the more the clip bends the knee backward,
      * the more about the hinge that the thigh's own frame says. A hinge, unlike a bend direction, does not turn over when the
      * foot rises past the hip. */
@@ -656,6 +660,7 @@ static void solve_leg(const phx_crowd_task *task, const one *o, uint32_t leg, fl
             store_local(task, o, rig->ball_joint, rig->ball, above_ball, mul4(mul4(toe, turn), row4(&joints[rig->ball].rotation, lane)), NULL);
         }
     }
+    set_row3(&state->target, lane, add3(work->target, sub3(in.delta, asked)));
     set_row3(&state->bend, lane, out.bend);
     state->residual.v[lane] = out.residual, state->flags.v[lane] = out.flags;
 }

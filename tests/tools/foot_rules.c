@@ -169,6 +169,23 @@ static void levels_of_detail_do_as_much_as_they_say(void **state) {
     json_decref(root);
 }
 
+/* what a leg says of itself: its ankle is as far from its target as its residual, also where a swinging foot gave way */
+static void residuals_are_honest_on_stairs(void **state) {
+    (void)state;
+    const char *const names[] = {"stairs_by_ramp", "stairs_by_capsule", "slope_uphill", "over_the_void"};
+    for (int i = 0; i < 4; ++i) {
+        json_t *root = run_scenario(names[i]);
+        for (size_t f = 0; f < frames_of(root); ++f)
+            for (size_t l = 0; l < 2; ++l) {
+                json_t *leg = leg_of(frame_of(root, f), l);
+                const point ankle = point_of(leg, "ankle"), target = point_of(leg, "target");
+                const double off = sqrt((ankle.x - target.x) * (ankle.x - target.x) + (ankle.y - target.y) * (ankle.y - target.y) + (ankle.z - target.z) * (ankle.z - target.z));
+                assert_near("residual", number(leg, "residual"), off, 2e-5);
+            }
+        json_decref(root);
+    }
+}
+
 /* on stairs a swinging sole may graze a tread, by a centimetre at most */
 static void swinging_feet_clear_the_risers(void **state) {
     (void)state;
@@ -237,6 +254,7 @@ int main(void) {
         cmocka_unit_test(teleport_forgets),
         cmocka_unit_test(levels_of_detail_do_as_much_as_they_say),
         cmocka_unit_test(the_order_of_legs_does_not_matter),
+        cmocka_unit_test(residuals_are_honest_on_stairs),
         cmocka_unit_test(swinging_feet_clear_the_risers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

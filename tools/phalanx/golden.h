@@ -16,8 +16,8 @@ static const struct {
     {"aim", 0xc7bf41d16e0e198cu},
     {"limit", 0x970687d88e26fbb1u},
     {"pose", 0x1869b31d9d20f79cu},
-    {"crowd", 0x1d77417a9ee44852u},
-    {"tiles", 0x4a77393a12be3ac5u},
+    {"crowd", 0xdecfb8f18b378296u},
+    {"tiles", 0xf46fa0317116a575u},
 };
 
 #endif

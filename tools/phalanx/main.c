@@ -29,7 +29,7 @@ static void print_help(FILE *out) {
 
 /* what was printed may have gone nowhere: a full disk, a closed pipe */
 static int printed(int status, const char *command) {
-    if (fflush(stdout) != 0 && status == CLI_DONE) status = cli_complain(CLI_INPUT, command, "standard output cannot be written");
+    if ((fflush(stdout) != 0 || ferror(stdout)) && status == CLI_DONE) status = cli_complain(CLI_INPUT, command, "standard output cannot be written");
     return status;
 }
 
