@@ -150,6 +150,22 @@ static void hinge_keeps_the_sign_of_its_angle(void **state) {
     }
 }
 
+static void what_a_hinge_has_no_use_for_is_not_read(void **state) {
+    (void)state;
+    random_state r = random_seeded("hinges with nonsense beside", 0x11A7);
+    const phx_limit plain = phx_limit_hinge((phx_vec3){0, 0, 1}, -0.5f, 0.7f);
+    static const float nonsense[] = {NAN, INFINITY, 3e38f, -1e12f};
+    for (int k = 0; k < 40; ++k) {
+        phx_limit odd = plain;
+        odd.max_swing = nonsense[k & 3], odd.max_swing_across = nonsense[k >> 1 & 3], odd.twist_min = NAN, odd.side.x = INFINITY;
+        const phx_quat q = random_rotation(&r);
+        FOR_EACH_BACKEND(backend) {
+            const phx_quat expected = apply(backend, &plain, q, NULL), got = apply(backend, &odd, q, NULL);
+            assert_memory_equal(&expected, &got, sizeof got);
+        }
+    }
+}
+
 static void a_range_may_pass_pi(void **state) {
     (void)state;
     const double x[3] = {1, 0, 0};
@@ -273,6 +289,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(limited_rotations_obey_an_independent_swing_twist),
         cmocka_unit_test(hinge_keeps_the_sign_of_its_angle),
+        cmocka_unit_test(what_a_hinge_has_no_use_for_is_not_read),
         cmocka_unit_test(a_range_may_pass_pi),
         cmocka_unit_test(a_narrow_ellipse_keeps_the_part_along_its_long_axis),
         cmocka_unit_test(half_turns_are_defined),

@@ -18,8 +18,9 @@ phx_ccd_params phx_ccd_params_default(void) {
     return params;
 }
 
-/* `from` is checked against the joints of the chains, which are valid by then */
+/* `from` is checked against the joints of the chains, which are valid by then, as are the pointers */
 static phx_status check_params(const char *name, const phx_ccd_params *params, uint32_t joints, phx_report *report) {
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): phx_chain_check_params refused NULL */
     if (params->chain.twist != PHX_TWIST_INHERIT)
         return phx_reject(report, PHX_ERROR_VALUE, "%s: 'twist' is %d, and CCD knows PHX_TWIST_INHERIT alone", name,
                           (int)params->chain.twist);

@@ -95,7 +95,7 @@ phx_limit_setup phx_limit_prepare(const phx_limit *limit) {
     const phx_vec3 spare = fabsf(setup.axis.x) <= fabsf(setup.axis.y) ? vec3(1.0f, 0.0f, 0.0f) : vec3(0.0f, 1.0f, 0.0f);
     setup.side = unit(reject3(ellipse ? unit(limit->side) : spare, setup.axis));
     setup.across = cross3(setup.axis, setup.side);
-    setup.tan_side = tangent_of_quarter(limit->max_swing);
+    setup.tan_side = hinge ? 1.0f : tangent_of_quarter(limit->max_swing); /* a hinge's swing is nobody's business, and may be anything */
     setup.tan_across = ellipse ? tangent_of_quarter(limit->max_swing_across) : setup.tan_side;
     setup.inverse_side = 1.0f / setup.tan_side, setup.inverse_across = 1.0f / setup.tan_across;
     return setup;

@@ -142,6 +142,7 @@ static void distance_step(ccd_chain *c) {
         const phx_vec3 at = c->at[j], b = sub3(tip, at);
         const phx_vec3 a = straight ? sub3(c->at[j - 1], at) : sub3(zero, at);
         const float aa = dot3(a, a), bb = dot3(b, b), ab = dot3(a, b);
+        /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): there is a share for every bone */
         const float gap = (wanted_squared - ((aa + bb) - (ab + ab))) * c->share[j];
         const phx_vec3 x = cross3(a, b);
         phx_quat turn = quat_identity();

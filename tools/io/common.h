@@ -31,8 +31,8 @@ void io_notes_free(io_notes *notes);
 
 /* Memory that is there or ends the program with a sentence and status 1: a command line tool has no better answer.
  * `io_allocate` gives zeroed memory for count items (one byte at least). */
-void *io_allocate(size_t count, size_t item_size);
-void *io_reallocate(void *memory, size_t count, size_t item_size);
+void *io_allocate(size_t count, size_t item_size) __attribute__((returns_nonnull));
+void *io_reallocate(void *memory, size_t count, size_t item_size) __attribute__((returns_nonnull));
 char *io_copy_text(const char *text);
 char *io_format_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
