@@ -179,6 +179,38 @@ static void the_up_axis_follows_the_pole(void **state) {
     }
 }
 
+/* a direction has no size: within the stated range the answer is that of the unit pole, outside it that without a pole */
+static void the_length_of_a_pole_does_not_matter(void **state) {
+    (void)state;
+    static const float usable[] = {2e-12f, 1e-11f, 1e-6f, 1e6f, 9e17f};
+    static const float unusable[] = {1e-20f, 1e-16f, 1e-15f, 9e-13f, 2e18f, 1.8e19f, 1e25f};
+    FOR_EACH_BACKEND(backend) {
+        const phx_aim_params params = phx_aim_params_default();
+        head none = {.rotation = {{0, 0, 0, 1}}, .target = {1, 0.5f, 2}}, unit = none;
+        phx_chain_job job = job_over(&none, 1, 1);
+        assert_int_equal(phx_aim_solve(backend, &params, &job, NULL), PHX_OK);
+        unit.pole.y = 1;
+        job = job_over(&unit, 1, 1), job.pole = PHX_VIEW(&unit, pole);
+        assert_int_equal(phx_aim_solve(backend, &params, &job, NULL), PHX_OK);
+        assert_memory_not_equal(unit.correction, none.correction, sizeof(phx_quat));
+        for (size_t k = 0; k < sizeof usable / sizeof *usable; ++k) {
+            head h = {.rotation = {{0, 0, 0, 1}}, .target = unit.target, .pole = {0, usable[k], 0}};
+            job = job_over(&h, 1, 1), job.pole = PHX_VIEW(&h, pole);
+            assert_int_equal(phx_aim_solve(backend, &params, &job, NULL), PHX_OK);
+            assert_int_equal(h.result.flags, PHX_FLAG_REACHED);
+            const phx_quat a = h.correction[0], b = unit.correction[0];
+            assert_true(fabsf(a.x - b.x) < 1e-6f && fabsf(a.y - b.y) < 1e-6f && fabsf(a.z - b.z) < 1e-6f && fabsf(a.w - b.w) < 1e-6f);
+        }
+        for (size_t k = 0; k < sizeof unusable / sizeof *unusable; ++k) {
+            head h = {.rotation = {{0, 0, 0, 1}}, .target = unit.target, .pole = {0, unusable[k], 0}};
+            job = job_over(&h, 1, 1), job.pole = PHX_VIEW(&h, pole);
+            assert_int_equal(phx_aim_solve(backend, &params, &job, NULL), PHX_OK);
+            assert_int_equal(h.result.flags, PHX_FLAG_REACHED | PHX_FLAG_HINT_UNUSABLE);
+            assert_memory_equal(h.correction, none.correction, sizeof(phx_quat));
+        }
+    }
+}
+
 static void limits_weight_and_bad_input(void **state) {
     (void)state;
     FOR_EACH_BACKEND(backend) {
@@ -307,6 +339,7 @@ int main(void) {
         cmocka_unit_test(a_turn_is_shared),
         cmocka_unit_test(a_cone_holds_and_says_so),
         cmocka_unit_test(the_up_axis_follows_the_pole),
+        cmocka_unit_test(the_length_of_a_pole_does_not_matter),
         cmocka_unit_test(limits_weight_and_bad_input),
         cmocka_unit_test(every_backend_gives_the_same_bits),
         cmocka_unit_test(wrong_jobs_are_refused_in_words),

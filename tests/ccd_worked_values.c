@@ -256,7 +256,9 @@ static void the_pole_turns_the_whole_chain(void **state) {
         const phx_vec3 d = random_direction(&r);
         const float reach = random_float(&r, 0.3f, 0.8f) * 0.25f * (float)(joints - 1);
         a.target = (phx_vec3){d.x * reach, d.y * reach, d.z * reach};
-        a.pole = random_direction(&r);
+        const phx_vec3 pole = random_direction(&r);
+        const float pole_length = (const float[]){1, 2e-12f, 9e17f}[round % 3];
+        a.pole = (phx_vec3){pole.x * pole_length, pole.y * pole_length, pole.z * pole_length};
         const phx_ccd_params params = phx_ccd_params_default();
         FOR_EACH_BACKEND(backend) {
             solve(backend, &a, joints, &params, NULL);
@@ -265,9 +267,9 @@ static void the_pole_turns_the_whole_chain(void **state) {
             for (uint32_t j = 1; j + 1 < joints; ++j) sum.x += a.solved[j].x, sum.y += a.solved[j].y, sum.z += a.solved[j].z;
             const phx_vec3 tip = a.solved[joints - 1];
             const double t = dotd(tip, tip);
-            const double s = dotd(sum, tip) / t, p = dotd(a.pole, tip) / t;
+            const double s = dotd(sum, tip) / t, p = dotd(pole, tip) / t;
             const double u[3] = {sum.x - s * tip.x, sum.y - s * tip.y, sum.z - s * tip.z};
-            const double v[3] = {a.pole.x - p * tip.x, a.pole.y - p * tip.y, a.pole.z - p * tip.z};
+            const double v[3] = {pole.x - p * tip.x, pole.y - p * tip.y, pole.z - p * tip.z};
             const double uu = u[0] * u[0] + u[1] * u[1] + u[2] * u[2], vv = v[0] * v[0] + v[1] * v[1] + v[2] * v[2];
             const double uv = u[0] * v[0] + u[1] * v[1] + u[2] * v[2];
             if (vv < 1e-3 || uu < 1e-3 * t) continue;
@@ -487,6 +489,90 @@ static void one_sweep_is_the_models(void **state) {
     print_message("farthest from the model: %.1e of the length (share), %.1e (plain)\n", worst[0], worst[1]);
 }
 
+static void expect_unit(const chain *a, uint32_t joints) {
+    for (uint32_t j = 0; j < joints; ++j) {
+        const phx_quat q = a->correction[j];
+        assert_true(fabs((double)q.x * q.x + (double)q.y * q.y + (double)q.z * q.z + (double)q.w * q.w - 1) < 1e-5);
+    }
+}
+
+/* a bent chain of a hundredth of a millimetre and targets up to 9e8 metres away: straight at them, or as straight as the cones allow */
+static void targets_at_any_distance_are_pointed_at(void **state) {
+    (void)state;
+    static const float distances[] = {1e-3f, 0.09f, 0.3f, 1e3f, 1e5f, 1e7f, 9e8f};
+    FOR_EACH_BACKEND(backend) for (int mode = 0; mode < 2; ++mode) for (int limited = 0; limited < 3; ++limited)
+        for (size_t k = 0; k < sizeof distances / sizeof *distances; ++k) {
+            const phx_limit limits[4] = {phx_limit_none(), phx_limit_cone((phx_vec3){1, 0, 0}, 1.0f), phx_limit_none(), phx_limit_none()};
+            chain a = chain_of(4, (phx_vec3){1e-5f, 0, 0});
+            a.position[2].y = 5e-6f, a.position[1].z = 3e-6f;
+            const double d = distances[k], unit[3] = {0.6, 0.64, 0.48};
+            a.target = (phx_vec3){(float)(unit[0] * d), (float)(unit[1] * d), (float)(unit[2] * d)};
+            if (limited == 2) { /* FABRIK takes the same sweeps */
+                if (mode) continue;
+                const phx_fabrik_params params = phx_fabrik_params_default();
+                phx_chain_job job = job_over(&a, 4);
+                job.limits = limits;
+                assert_int_equal(phx_fabrik_solve(backend, &params, &job, NULL), PHX_OK);
+            } else {
+                phx_ccd_params params = phx_ccd_params_default();
+                params.mode = (phx_ccd_mode)mode;
+                params.chain.max_iterations = 64;
+                solve(backend, &a, 4, &params, limited ? limits : NULL);
+            }
+            expect_unit(&a, 4);
+            assert_int_equal(a.result.flags & ~(uint32_t)PHX_FLAG_LIMIT, PHX_FLAG_OUT_OF_REACH);
+            double whole = 0;
+            for (int j = 0; j < 3; ++j) whole += length(sub(a.position[j + 1], a.position[j]));
+            assert_true(fabs(a.result.residual - (d - whole)) <= d * 1e-6 + whole * 1e-3);
+            for (int j = 0; !mode && j < 3; ++j) { /* plain sweeps straighten by and by */
+                const phx_vec3 bone = sub(a.solved[j + 1], a.solved[j]);
+                const double along = bone.x * unit[0] + bone.y * unit[1] + bone.z * unit[2];
+                assert_true(along > 0.999 * length(bone));
+            }
+        }
+}
+
+/* poles whose squares overflow or vanish */
+static void poles_of_no_usable_length_are_reported(void **state) {
+    (void)state;
+    static const float lengths[] = {1e-20f, 1e-18f, 9e-13f, 2e18f, 1.8e19f, 1e25f, 3e38f, INFINITY, NAN};
+    FOR_EACH_BACKEND(backend) for (size_t k = 0; k < sizeof lengths / sizeof *lengths; ++k) {
+        const phx_ccd_params params = phx_ccd_params_default();
+        chain a = chain_of(4, (phx_vec3){0, 0, 0.3f}), none;
+        a.position[1].x = 0.1f, a.position[2].x = 0.15f, a.target = (phx_vec3){0.2f, 0.4f, 0.3f}, none = a;
+        a.pole = (phx_vec3){0, lengths[k], 0};
+        solve(backend, &a, 4, &params, NULL);
+        solve(backend, &none, 4, &params, NULL);
+        expect_unit(&a, 4);
+        assert_int_equal(a.result.flags, PHX_FLAG_REACHED | PHX_FLAG_HINT_UNUSABLE);
+        assert_memory_equal(a.correction, none.correction, sizeof none.correction);
+    }
+}
+
+/* A restart keeps joints without a limit, so it may land on the goal itself: no sweep follows, on no backend. */
+static void a_restart_that_lands_on_the_goal_ends(void **state) {
+    (void)state;
+    random_state r = random_seeded("ccd restarts", 0xCCD7);
+    const phx_limit limits[3] = {phx_limit_none(), phx_limit_none(), phx_limit_cone((phx_vec3){0, 1, 0}, 1)};
+    phx_ccd_params params = phx_ccd_params_default();
+    params.chain.tolerance = 0;
+    for (int round = 0; round < 3000; ++round) {
+        const uint32_t joints = 2 + (uint32_t)round % 2;
+        chain a = chain_of(joints, random_direction(&r)), expected;
+        const phx_vec3 d = random_direction(&r);
+        const float distance = joints == 2 ? 1 : random_float(&r, 0.1f, 1.9f);
+        a.target = (phx_vec3){d.x * distance, d.y * distance, d.z * distance};
+        for (uint32_t j = 0; j < joints; ++j) a.rotation[j] = random_rotation(&r);
+        expected = a;
+        solve(phx_backend_find("reference"), &expected, joints, &params, limits + 3 - joints);
+        FOR_EACH_BACKEND(backend) {
+            chain b = a;
+            solve(backend, &b, joints, &params, limits + 3 - joints);
+            assert_memory_equal(&b, &expected, sizeof b);
+        }
+    }
+}
+
 /* a target that runs in circles, ten thousand frames, each from the last one's answer */
 static void frames_fed_back_do_not_drift(void **state) {
     (void)state;
@@ -537,6 +623,9 @@ int main(void) {
         cmocka_unit_test(soft_reach_and_stretch),
         cmocka_unit_test(a_bone_without_length_is_flagged_and_the_rest_solved),
         cmocka_unit_test(one_sweep_is_the_models),
+        cmocka_unit_test(targets_at_any_distance_are_pointed_at),
+        cmocka_unit_test(poles_of_no_usable_length_are_reported),
+        cmocka_unit_test(a_restart_that_lands_on_the_goal_ends),
         cmocka_unit_test(frames_fed_back_do_not_drift),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,7 +9,8 @@
  * last one takes the rest, so that the ray from the eye along the forward axis passes through the target exactly: with g = target -
  * joint and o = eye - joint, the point p = o + t f of the ray at the distance |g| is swung onto g, t = -o.f + sqrt((o.f)^2 - |o|^2 +
  * |g|^2); where no such point lies ahead, the forward axis is turned parallel to the way from eye to target. A half turn goes about
- * the up axis. With a pole a further turn about g, which leaves the ray on the target, brings the up axis nearest to the pole. */
+ * the up axis. With a pole a further turn about g, which leaves the ray on the target, brings the up axis nearest to the pole;
+ * a pole shorter than 1e-12 or longer than 1e18 is unusable. */
 #ifndef PHALANX_AIM_H
 #define PHALANX_AIM_H
 

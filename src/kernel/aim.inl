@@ -43,7 +43,9 @@ static inline void aim_group(const phx_aim_setup *setup, const phx_chain_blocks 
     const lv3 root = v3_load(position, lane), target = v3_sub(v3_load(blocks->target + block, lane), root);
     const lf weight = blocks->weight ? f_load(blocks->weight[block].v + lane) : one;
     const lq4 parent_given = blocks->parent_rotation ? q4_load(blocks->parent_rotation + block, lane) : q4_identity();
-    const lv3 pole = blocks->pole ? v3_load(blocks->pole + block, lane) : v3(zero, zero, zero);
+    lv3 pole = v3(zero, zero, zero);
+    lm unusable = m_from_bits(0);
+    if (blocks->pole) unusable = take_pole(v3_load(blocks->pole + block, lane), &pole);
     lv3 at[PHX_CHAIN_MAX_JOINTS];
     lq4 frame[PHX_CHAIN_MAX_JOINTS];
     lf spread = v3_dot(target, target);
@@ -60,7 +62,7 @@ static inline void aim_group(const phx_aim_setup *setup, const phx_chain_blocks 
     const lq4 parent = q4_normalize(parent_given);
     const lv3 start = q4_rotate(frame[last], v3_splat3(setup->forward));
     const lf pole_squared = v3_dot(pole, pole);
-    const lm hinted = m_not(f_eq(pole_squared, zero));
+    const lm hinted = m_or(unusable, f_lt(zero, pole_squared));
     li flags = i_splat(0);
     lm close = m_from_bits(0);
     for (uint32_t j = 0; j < joints; ++j) {
@@ -79,7 +81,7 @@ static inline void aim_group(const phx_aim_setup *setup, const phx_chain_blocks 
         }
         if (blocks->pole) {
             const lv3 up = v3_reject(q4_rotate(turn, s.up), axis), wanted = v3_reject(pole, axis);
-            const lm usable = m_and(hinted, f_lt(f_mul(pole_squared, f_splat(setup->chain.direction_tolerance_squared)), v3_dot(wanted, wanted)));
+            const lm usable = f_lt(f_mul(pole_squared, f_splat(setup->chain.direction_tolerance_squared)), v3_dot(wanted, wanted));
             const lv3 to = v3_unit(wanted);
             const lq4 roll = q4_turn(axis, v3_dot(up, to), v3_dot(v3_cross(up, to), axis), v3_length(up));
             turn = q4_select(usable, q4_mul(roll, turn), turn);

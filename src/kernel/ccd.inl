@@ -642,6 +642,7 @@ static inline void ccd_sweep_end(ccd_lanes *c, const int limited) {
         for (uint32_t j = 0; j < c->bones; ++j) c->best[j] = q4_select(keep, c->frame[j], c->best[j]);
     if (limited && m_any(renewed)) {
         c->residual = f_select(renewed, ccd_restart(c, c->restarts, renewed), c->residual);
+        c->active = m_and(c->active, f_lt(c->tolerance, c->residual)); /* the new pose may be there already */
         c->restarts = i_select(renewed, i_add(c->restarts, one), c->restarts);
         c->since = i_select(renewed, i_splat(0), c->since), c->phase = i_select(renewed, one, c->phase);
         c->before = f_select(renewed, f_splat(3.402823466e+38f), c->before);
@@ -793,11 +794,17 @@ static inline void ccd_prepare(ccd_lanes *c, const phx_ccd_setup *setup, const p
     if (!m_all(ok)) total = f_select(ok, total, one);
 
     /* into units of a power of two near the chain's length; then reach, stretch, shares */
-    const lf metre = i_as_f(i_and(i_bits_of(total), i_splat(0x7F800000))), unit = f_div(one, metre);
+    const lf metre = power_of_two_of(total), unit = f_div(one, metre);
     const lf full = f_mul(total, unit), distance = f_mul(target_distance, unit);
     c->aim = v3_scale(delta, f_div(one, f_max(target_distance, least_divisor)));
     lf goal_distance = distance, stretch = one;
     c->goal = v3_scale(delta, unit);
+    const lf farthest = f_mul(full, f_splat(1e4f)); /* the same direction, but nothing that overflows */
+    const lm remote = f_lt(farthest, distance);
+    if (m_any(remote)) {
+        goal_distance = f_select(remote, farthest, distance);
+        c->goal = v3_select(remote, v3_scale(c->aim, farthest), c->goal);
+    }
     li flags = none;
     if (setup->chain.soft) {
         const lf begin = f_mul(full, f_splat(setup->chain.soft_start)), room = f_sub(full, begin);
@@ -833,7 +840,11 @@ static inline void ccd_prepare(ccd_lanes *c, const phx_ccd_setup *setup, const p
     flags = i_select(no_length, i_or(flags, i_splat(PHX_FLAG_ZERO_LENGTH)), flags);
     c->parent = parent;
     if (limited) c->parent = q4_normalize(from ? q4_load(rotation + from - 1, lane) : parent);
-    c->pole = blocks->pole ? v3_load(blocks->pole + block, lane) : v3_zero();
+    c->pole = v3_zero();
+    if (blocks->pole) {
+        const lm unusable = take_pole(v3_load(blocks->pole + block, lane), &c->pole);
+        flags = i_select(unusable, i_or(flags, i_splat(PHX_FLAG_HINT_UNUSABLE)), flags);
+    }
     c->previous = blocks->bend ? v3_load(blocks->bend + block, lane) : v3_zero();
     c->rest_bend = blocks->rest_bend ? v3_load(blocks->rest_bend + block, lane) : v3_zero();
 

@@ -31,6 +31,19 @@ lane_inline lv3 spare_direction(lv3 axis) {
     return v3(f_keep(use_x, f_splat(1.0f)), f_select(use_x, f_splat(0.0f), f_splat(1.0f)), f_splat(0.0f));
 }
 
+/* 2^k for a in [2^k, 2^(k+1)) */
+lane_inline lf power_of_two_of(lf a) { return i_as_f(i_and(i_bits_of(a), i_splat(0x7F800000))); }
+
+/* Exactly scaled to a length in [1, 2), so that products of it neither overflow nor vanish; zero where it is not between 1e-12 and 1e18
+ * long. Returns the lanes where it is neither that nor was zero. */
+lane_inline lm take_pole(lv3 given, lv3 *pole) {
+    const lf zero = f_splat(0.0f), one = f_splat(1.0f), squared = v3_dot(given, given);
+    const lm usable = m_and(f_lt(f_splat(1e-24f), squared), f_lt(squared, f_splat(1e36f)));
+    const lf inverse = f_div(one, power_of_two_of(f_sqrt(f_select(usable, squared, one))));
+    *pole = v3_select(usable, v3_scale(given, inverse), v3(zero, zero, zero));
+    return m_not(m_or(usable, f_eq(squared, zero)));
+}
+
 /* Replaces *chosen by `hint` less its part along the axis, in lanes of `wanted` where enough remains; returns those lanes. */
 lane_inline lm take_hint(lm wanted, lv3 hint, lv3 axis, lf tolerance_squared, lv3 *chosen) {
     const lv3 rest = v3_reject(hint, axis);

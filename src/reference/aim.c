@@ -62,7 +62,10 @@ static void solve(const void *any, phx_reference_chain *chain) {
     }
     const phx_quat parent = normalize4(chain->parent_rotation);
     const phx_vec3 start = rotate3(frame[last], setup->forward);
-    const int hinted = !(dot3(chain->pole, chain->pole) == 0.0f);
+    phx_vec3 pole;
+    const int unusable = !take_pole(chain->pole, &pole);
+    const float pole_squared = dot3(pole, pole);
+    const int hinted = unusable || 0.0f < pole_squared;
     uint32_t flags = 0;
     int close = 0;
     for (uint32_t j = 0; j < joints; ++j) {
@@ -77,9 +80,9 @@ static void solve(const void *any, phx_reference_chain *chain) {
             flags |= PHX_FLAG_LIMIT;
         }
         if (hinted) {
-            const phx_vec3 up = reject3(rotate3(turn, s.up), axis), pole = reject3(chain->pole, axis);
-            if (dot3(chain->pole, chain->pole) * setup->chain.direction_tolerance_squared < dot3(pole, pole)) {
-                const phx_vec3 wanted = unit(pole);
+            const phx_vec3 up = reject3(rotate3(turn, s.up), axis), across_axis = reject3(pole, axis);
+            if (pole_squared * setup->chain.direction_tolerance_squared < dot3(across_axis, across_axis)) {
+                const phx_vec3 wanted = unit(across_axis);
                 turn = mul4(turn4(axis, dot3(up, wanted), dot3(cross3(up, wanted), axis), length3(up)), turn);
             } else if (j == last) {
                 flags |= PHX_FLAG_HINT_UNUSABLE;

@@ -523,14 +523,6 @@ static uint32_t sweeps(ccd_chain *c, uint32_t budget, int fresh, int may_restart
     return used;
 }
 
-static float power_of_two_of(float a) {
-    uint32_t bits;
-    memcpy(&bits, &a, sizeof bits);
-    bits &= 0x7F800000u;
-    memcpy(&a, &bits, sizeof a);
-    return a;
-}
-
 /* The pose to start from, as rotations, within the limits. */
 static void take_start(ccd_chain *c, const phx_reference_chain *in) {
     const uint32_t from = c->setup->from;
@@ -624,6 +616,8 @@ static void solve_chain(const void *call, phx_reference_chain *chain) {
     c.aim = scale3(delta, 1.0f / max1(target_distance, 1e-30f));
     float goal_distance = distance, stretch = 1.0f;
     c.goal = scale3(delta, unit);
+    const float farthest = full * 1e4f; /* the same direction, but nothing that overflows */
+    if (farthest < distance) goal_distance = farthest, c.goal = scale3(c.aim, farthest);
     uint32_t flags = 0;
     if (setup->chain.soft) {
         const float start = full * setup->chain.soft_start, room = full - start;
@@ -656,7 +650,8 @@ static void solve_chain(const void *call, phx_reference_chain *chain) {
     if (no_length) flags |= PHX_FLAG_ZERO_LENGTH;
     c.parent = chain->parent_rotation;
     if (c.limited) c.parent = normalize4(from ? chain->rotation[from - 1] : chain->parent_rotation);
-    c.pole = chain->pole, c.previous = chain->bend, c.rest_bend = chain->rest_bend;
+    c.previous = chain->bend, c.rest_bend = chain->rest_bend;
+    if (!take_pole(chain->pole, &c.pole)) flags |= PHX_FLAG_HINT_UNUSABLE;
 
     /* solve */
     take_start(&c, chain);

@@ -60,6 +60,24 @@ static inline phx_vec3 spare_direction(phx_vec3 axis) {
     return fabsf(axis.x) <= fabsf(axis.y) ? vec3(1.0f, 0.0f, 0.0f) : vec3(0.0f, 1.0f, 0.0f);
 }
 
+/* 2^k for a in [2^k, 2^(k+1)) */
+static inline float power_of_two_of(float a) {
+    uint32_t bits;
+    memcpy(&bits, &a, sizeof bits);
+    bits &= 0x7F800000u;
+    memcpy(&a, &bits, sizeof a);
+    return a;
+}
+
+/* Exactly scaled to a length in [1, 2), so that products of it neither overflow nor vanish; zero where it is not between 1e-12 and 1e18
+ * long, and then 0 is returned unless it was zero. */
+static inline int take_pole(phx_vec3 given, phx_vec3 *pole) {
+    const float squared = dot3(given, given);
+    const int usable = 1e-24f < squared && squared < 1e36f;
+    *pole = usable ? scale3(given, 1.0f / power_of_two_of(sqrtf(squared))) : vec3(0.0f, 0.0f, 0.0f);
+    return usable || squared == 0.0f;
+}
+
 /* `hint` less its part along the axis; 0 where too little of it remains, and for NaN */
 static inline int take_hint(phx_vec3 hint, phx_vec3 axis, float tolerance_squared, phx_vec3 *chosen) {
     const phx_vec3 rest = reject3(hint, axis);
