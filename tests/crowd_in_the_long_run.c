@@ -1,7 +1,7 @@
 /* A crowd that lives long: characters come, go, stand, run, teleport and change their level of detail, bodies appear, move and vanish, rays
- * and poses are now and then nonsense. Whatever happens, state stays finite, never denormal, and within the ranges of the params; memory does
- * not grow; and nothing builds up: after a teleport of everyone the old crowd and a new one agree to the bit.
- * The number of frames is the argument; tools/test --long runs a million. */
+ * and poses are now and then nonsense. Whatever happens, state stays finite, never denormal, and within the ranges of the params; memory
+ * does not grow; and nothing builds up: after a teleport of everyone the old crowd and a new one agree to the bit. The number of frames is
+ * the argument; tools/test --long runs a million. */
 #include "crowd_rig.h"
 #include "crowd/crowd.h"
 #include <stdio.h>
@@ -75,12 +75,18 @@ static float nonsense(random_state *r) {
 
 static float frame_time(random_state *r) {
     switch (random_below(r, 40)) {
-    case 0: return 0.0f;
-    case 1: return -1.0f;
-    case 2: return 1e-9f;
-    case 3: return random_float(r, 0.1f, 5.0f);
-    case 4: return NAN;
-    default: return 1.0f / (float)(30 + random_below(r, 91));
+    case 0:
+        return 0.0f;
+    case 1:
+        return -1.0f;
+    case 2:
+        return 1e-9f;
+    case 3:
+        return random_float(r, 0.1f, 5.0f);
+    case 4:
+        return NAN;
+    default:
+        return 1.0f / (float)(30 + random_below(r, 91));
     }
 }
 
@@ -89,7 +95,8 @@ static void step_world(world *w, float dt, uint32_t frame) {
     const float time = dt > 0 ? fminf(dt, 5) : 0;
     if (random_below(r, 50) == 0) w->count = random_below(r, CHARACTERS + 1);
     for (uint32_t b = 0; b < BODIES; ++b) {
-        w->bodies[b].position = (phx_vec3){3 * sinf(0.001f * (float)(frame % 100000)), 0.1f * sinf(0.01f * (float)(frame % 10000)), (float)b};
+        w->bodies[b].position =
+            (phx_vec3){3 * sinf(0.001f * (float)(frame % 100000)), 0.1f * sinf(0.01f * (float)(frame % 10000)), (float)b};
         w->bodies[b].rotation = about_y(0.0005f * (float)(frame % 10000));
         if (random_below(r, 300) == 0) ++w->bodies[b].generation;
         if (random_below(r, 400) == 0) w->bodies[b].position.y = nonsense(r);
@@ -115,11 +122,20 @@ static void step_world(world *w, float dt, uint32_t frame) {
             phx_transform *joint = w->poses + i * RIG_JOINTS + random_below(r, RIG_JOINTS);
             c->spoiled = 1;
             switch (random_below(r, 5)) {
-            case 0: w->positions[i].y = nonsense(r); break;
-            case 1: w->rotations[i].w = nonsense(r); break;
-            case 2: joint->translation.z = nonsense(r); break;
-            case 3: joint->rotation.x = nonsense(r); break;
-            default: w->weights[i] = nonsense(r);
+            case 0:
+                w->positions[i].y = nonsense(r);
+                break;
+            case 1:
+                w->rotations[i].w = nonsense(r);
+                break;
+            case 2:
+                joint->translation.z = nonsense(r);
+                break;
+            case 3:
+                joint->rotation.x = nonsense(r);
+                break;
+            default:
+                w->weights[i] = nonsense(r);
             }
         }
     }
@@ -131,7 +147,8 @@ static void spoil(random_state *r, phx_ray_blocks rays) {
         phx_ray_block *ray = rays.blocks + random_below(r, rays.count);
         float *const rows[] = {ray->tfar, ray->Ng_x, ray->Ng_y, ray->Ng_z, ray->u};
         rows[random_below(r, 5)][random_below(r, PHX_BLOCK_LANES)] = nonsense(r);
-        if (random_below(r, 4) == 0) ray->geomID[random_below(r, PHX_BLOCK_LANES)] = random_below(r, 2) ? (uint32_t)random_bits(r) : random_below(r, 4);
+        if (random_below(r, 4) == 0)
+            ray->geomID[random_below(r, PHX_BLOCK_LANES)] = random_below(r, 2) ? (uint32_t)random_bits(r) : random_below(r, 4);
     }
 }
 
@@ -169,12 +186,14 @@ static void check_state(const phx_crowd *crowd, uint32_t frame) {
     }
     for (uint32_t c = 0; c < CHARACTERS; ++c) {
         const float pelvis = phx_crowd_pelvis(crowd, c);
-        assert_in_range((pelvis + params->max_pelvis_drop + 1e-6f) * 1e6f, 0, (params->max_pelvis_drop + params->max_pelvis_rise + 2e-6f) * 1e6f);
+        assert_in_range((pelvis + params->max_pelvis_drop + 1e-6f) * 1e6f, 0,
+                        (params->max_pelvis_drop + params->max_pelvis_rise + 2e-6f) * 1e6f);
         for (uint32_t leg = 0; leg < 2; ++leg) {
             phx_foot_info info;
             phx_crowd_foot(crowd, c, leg, &info);
             assert_true(0 <= info.weight && info.weight <= 1 && 0 <= info.support && info.support <= 1);
-            const float offset = sqrtf(info.lock_offset.x * info.lock_offset.x + info.lock_offset.y * info.lock_offset.y + info.lock_offset.z * info.lock_offset.z);
+            const float offset = sqrtf(info.lock_offset.x * info.lock_offset.x + info.lock_offset.y * info.lock_offset.y +
+                                       info.lock_offset.z * info.lock_offset.z);
             assert_true(offset <= params->release_distance * 1.0001f);
         }
     }
@@ -256,7 +275,8 @@ static void run(int with_bodies, uint32_t count) {
         phx_crowd_frame frame;
         memset(&frame, 0, sizeof frame);
         frame.count = w.count, frame.dt = 1.0f / 60, frame.poses = phx_poses_of(w.poses, RIG_JOINTS);
-        frame.root_position = PHX_VIEW_ARRAY(w.positions), frame.root_rotation = PHX_VIEW_ARRAY(w.rotations), frame.flags = PHX_VIEW_ARRAY(w.flags);
+        frame.root_position = PHX_VIEW_ARRAY(w.positions), frame.root_rotation = PHX_VIEW_ARRAY(w.rotations),
+        frame.flags = PHX_VIEW_ARRAY(w.flags);
         if (with_bodies) frame.bodies = w.bodies, frame.body_count = w.body_count;
         run_frame(crowd, &frame, ground_hills, NULL);
         frame.poses = phx_poses_of(other, RIG_JOINTS);

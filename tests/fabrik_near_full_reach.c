@@ -1,5 +1,6 @@
-/* FABRIK near full reach: before the first round all bends are scaled so that the chain is as long as the target is far, by a formula that is
- * exact to second order. So one round leaves at most what the formula's next term says: about the square of the share that is missing. */
+/* FABRIK near full reach: before the first round all bends are scaled so that the chain is as long as the target is far, by a formula that
+ * is exact to second order. So one round leaves at most what the formula's next term says: about the square of the share that is missing.
+ */
 #include "support.h"
 
 static void one_round_leaves_the_square_of_what_is_missing(void **state) {

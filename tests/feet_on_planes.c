@@ -1,5 +1,6 @@
-/* Feet on plane ground, against geometry: the sole lies in the plane whatever way it slopes, a foot that may not turn that far still does not
- * sink in, the knee stays in the clip's own plane, a foot lets go of a body that was replaced, and a spring's pelvis follows its closed form. */
+/* Feet on plane ground, against geometry: the sole lies in the plane whatever way it slopes, a foot that may not turn that far still does
+ * not sink in, the knee stays in the clip's own plane, a foot lets go of a body that was replaced, and a spring's pelvis follows its closed
+ * form. */
 #include "crowd_rig.h"
 
 typedef struct place {
@@ -8,7 +9,8 @@ typedef struct place {
 
 static phx_vec3 rotated(phx_quat q, phx_vec3 v) {
     const phx_vec3 t = {2 * (q.y * v.z - q.z * v.y), 2 * (q.z * v.x - q.x * v.z), 2 * (q.x * v.y - q.y * v.x)};
-    return (phx_vec3){v.x + q.w * t.x + q.y * t.z - q.z * t.y, v.y + q.w * t.y + q.z * t.x - q.x * t.z, v.z + q.w * t.z + q.x * t.y - q.y * t.x};
+    return (phx_vec3){v.x + q.w * t.x + q.y * t.z - q.z * t.y, v.y + q.w * t.y + q.z * t.x - q.x * t.z,
+                      v.z + q.w * t.z + q.x * t.y - q.y * t.x};
 }
 static float distance_to(const place *plane, phx_vec3 p) {
     return (p.x - plane->point.x) * plane->normal.x + (p.y - plane->point.y) * plane->normal.y + (p.z - plane->point.z) * plane->normal.z;
@@ -42,7 +44,10 @@ static void frame_on(phx_crowd *crowd, const place *plane, float dt, const phx_b
     assert_int_equal(phx_crowd_solve(crowd, &frame, 0), PHX_OK);
     static PHX_ALIGN_64 char workspace[1 << 16];
     const phx_skeleton skeleton = {RIG_JOINTS, rig_parents};
-    const phx_fk_job fk = {.skeleton = &skeleton, .count = 1, .poses = phx_poses_of(pose, RIG_JOINTS), .positions = phx_view_of(positions, RIG_JOINTS * 12),
+    const phx_fk_job fk = {.skeleton = &skeleton,
+                           .count = 1,
+                           .poses = phx_poses_of(pose, RIG_JOINTS),
+                           .positions = phx_view_of(positions, RIG_JOINTS * 12),
                            .rotations = phx_view_of(rotations, RIG_JOINTS * 16)};
     assert_true(phx_fk_workspace_size(&fk) <= sizeof workspace);
     assert_int_equal(phx_fk_solve(phx_backend_find("reference"), &fk, 0, 1, workspace, NULL), PHX_OK);
@@ -67,7 +72,8 @@ static void soles_lie_in_the_plane_whatever_way_it_slopes(void **state) {
             for (int leg = 0; leg < 2; ++leg) {
                 const int ankle = 6 + 5 * leg, ball = ankle + 1;
                 const phx_vec3 up = rotated(rotations[ankle], (phx_vec3){0, 1, 0});
-                assert_true(fabsf(up.x - plane.normal.x) < 1e-3f && fabsf(up.y - plane.normal.y) < 1e-3f && fabsf(up.z - plane.normal.z) < 1e-3f);
+                assert_true(fabsf(up.x - plane.normal.x) < 1e-3f && fabsf(up.y - plane.normal.y) < 1e-3f &&
+                            fabsf(up.z - plane.normal.z) < 1e-3f);
                 assert_true(fabsf(distance_to(&plane, sole_point(positions, rotations, ankle, 0.08f))) < 5e-4f);
                 assert_true(fabsf(distance_to(&plane, sole_point(positions, rotations, ball, 0.03f))) < 5e-4f);
             }
@@ -106,7 +112,8 @@ static void a_bent_knee_stays_in_the_plane_of_the_clip(void **state) {
         const place plane = {{0, 0.12f, 0}, {0, 1, 0}};
         phx_crowd_def def = rig_def(backend, 1);
         def.params.max_pelvis_rise = 0;
-        for (int leg = 0; leg < 2; ++leg) def.legs[leg].knee_forward = (phx_vec3){sinf(0.4f), 0, cosf(0.4f)}; /* the clip bends straight ahead */
+        for (int leg = 0; leg < 2; ++leg)
+            def.legs[leg].knee_forward = (phx_vec3){sinf(0.4f), 0, cosf(0.4f)}; /* the clip bends straight ahead */
         phx_crowd *crowd = phx_crowd_create(&def, NULL);
         phx_vec3 positions[RIG_JOINTS];
         phx_quat rotations[RIG_JOINTS];

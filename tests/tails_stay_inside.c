@@ -60,15 +60,37 @@ static void legs_stay_inside(void **state) {
             phx_two_bone_job job = phx_two_bone_job_default();
             job.count = count;
             job.params.max_stretch = count % 2 ? 1.2f : 1.0f;
-            const struct { phx_view *view; size_t size; } fields[] = {
-                {&job.root, 12}, {&job.mid, 12}, {&job.tip, 12}, {&job.target, 12}, {&job.pole, 12}, {&job.rest_bend, 12}, {&job.weight, 4},
-                {&job.pole_weight, 4}, {&job.parent_rotation, 16}, {&job.root_local, 16}, {&job.mid_local, 16}, {&job.tip_local, 16},
-                {&job.target_rotation, 16}, {&job.bend, 12}, {&job.root_rotation, 16}, {&job.mid_rotation, 16}, {&job.tip_rotation, 16},
-                {&job.root_local_out, 16}, {&job.mid_local_out, 16}, {&job.tip_local_out, 16}, {&job.mid_position, 12}, {&job.tip_position, 12},
-                {&job.stretch, 4}, {&job.result, 12}};
+            const struct {
+                phx_view *view;
+                size_t size;
+            } fields[] = {{&job.root, 12},
+                          {&job.mid, 12},
+                          {&job.tip, 12},
+                          {&job.target, 12},
+                          {&job.pole, 12},
+                          {&job.rest_bend, 12},
+                          {&job.weight, 4},
+                          {&job.pole_weight, 4},
+                          {&job.parent_rotation, 16},
+                          {&job.root_local, 16},
+                          {&job.mid_local, 16},
+                          {&job.tip_local, 16},
+                          {&job.target_rotation, 16},
+                          {&job.bend, 12},
+                          {&job.root_rotation, 16},
+                          {&job.mid_rotation, 16},
+                          {&job.tip_rotation, 16},
+                          {&job.root_local_out, 16},
+                          {&job.mid_local_out, 16},
+                          {&job.tip_local_out, 16},
+                          {&job.mid_position, 12},
+                          {&job.tip_position, 12},
+                          {&job.stretch, 4},
+                          {&job.result, 12}};
             enum { FIELDS = sizeof fields / sizeof *fields };
             phx_view input[FIELDS], expected[FIELDS];
-            for (size_t k = 0; k < FIELDS; ++k) *fields[k].view = input[k] = array(&g, &r, count, fields[k].size, fields[k].size + extra, 0.1f, 0.9f);
+            for (size_t k = 0; k < FIELDS; ++k)
+                *fields[k].view = input[k] = array(&g, &r, count, fields[k].size, fields[k].size + extra, 0.1f, 0.9f);
             for (size_t k = 0; k < FIELDS; ++k) *fields[k].view = expected[k] = twin(&g, input[k], count, fields[k].size);
             assert_int_equal(phx_two_bone_solve(reference, &job), PHX_OK);
             FOR_EACH_BACKEND(backend) {
@@ -123,10 +145,14 @@ static void chains_stay_inside(void **state) {
         guards g = {.at_end = at_end};
         phx_chain_job job = phx_chain_job_default();
         job.count = count, job.joints = joints;
-        joint_field joint_fields[9] = {{&job.position, 12, joints}, {&job.rotation, 16, joints}, {&job.position_out, 12, joints}, {&job.correction, 16, joints},
-                                       {&job.rotation_out, 16, joints}, {&job.local_out, 16, joints}, {&job.start, 12, joints}, {&job.length, 4, joints - 1}};
-        const struct { phx_view *view; size_t size; } fields[] = {{&job.target, 12}, {&job.pole, 12}, {&job.parent_rotation, 16}, {&job.weight, 4}, {&job.result, 12},
-                                                                  {&job.target_rotation, 16}, {&job.rest_bend, 12}, {&job.budget, 4}, {&job.bend, 12}, {&job.stretch, 4}};
+        joint_field joint_fields[9] = {{&job.position, 12, joints},   {&job.rotation, 16, joints},     {&job.position_out, 12, joints},
+                                       {&job.correction, 16, joints}, {&job.rotation_out, 16, joints}, {&job.local_out, 16, joints},
+                                       {&job.start, 12, joints},      {&job.length, 4, joints - 1}};
+        const struct {
+            phx_view *view;
+            size_t size;
+        } fields[] = {{&job.target, 12},          {&job.pole, 12},      {&job.parent_rotation, 16}, {&job.weight, 4}, {&job.result, 12},
+                      {&job.target_rotation, 16}, {&job.rest_bend, 12}, {&job.budget, 4},           {&job.bend, 12},  {&job.stretch, 4}};
         const size_t joint_count = aims ? 6 : 8, field_count = aims ? 5 : 10; /* what aim has no use for is left out */
         phx_joint_view joint_input[9], joint_expected[9];
         phx_view input[10], expected[10];
@@ -137,18 +163,24 @@ static void chains_stay_inside(void **state) {
                 guards own = {.at_end = at_end};
                 guards *const into = run ? &own : &g;
                 for (size_t k = 0; k < joint_count; ++k) {
-                    const phx_view flat = twin(into, phx_view_of(joint_input[k].data, joint_input[k].joint_stride), count * joint_fields[k].joints, joint_fields[k].size);
+                    const phx_view flat = twin(into, phx_view_of(joint_input[k].data, joint_input[k].joint_stride),
+                                               count * joint_fields[k].joints, joint_fields[k].size);
                     *joint_fields[k].view = phx_joint_view_of(flat.data, joint_input[k].chain_stride, joint_input[k].joint_stride);
                 }
                 for (size_t k = 0; k < field_count; ++k) *fields[k].view = twin(into, input[k], count, fields[k].size);
                 assert_int_equal(solve(run ? backend : reference, &job), PHX_OK);
                 for (size_t k = 0; k < joint_count; ++k) {
-                    if (!run) joint_expected[k] = *joint_fields[k].view;
-                    else if (count) assert_memory_equal(joint_expected[k].data, joint_fields[k].view->data, (count * joint_fields[k].joints - 1) * joint_input[k].joint_stride + joint_fields[k].size);
+                    if (!run)
+                        joint_expected[k] = *joint_fields[k].view;
+                    else if (count)
+                        assert_memory_equal(joint_expected[k].data, joint_fields[k].view->data,
+                                            (count * joint_fields[k].joints - 1) * joint_input[k].joint_stride + joint_fields[k].size);
                 }
                 for (size_t k = 0; k < field_count; ++k) {
-                    if (!run) expected[k] = *fields[k].view;
-                    else same(expected[k], *fields[k].view, count, fields[k].size);
+                    if (!run)
+                        expected[k] = *fields[k].view;
+                    else
+                        same(expected[k], *fields[k].view, count, fields[k].size);
                 }
                 release_all(&own);
                 if (!run) break;
@@ -167,7 +199,8 @@ static void limits_stay_inside(void **state) {
         FOR_EACH_BACKEND(backend) {
             guards g = {.at_end = (int)(round % 2)};
             const phx_view local = array(&g, &r, count, 16, 16 + extra, 0.1f, 0.9f), out = array(&g, &r, count, 16, 16 + extra, 0, 0);
-            const phx_view changed = array(&g, &r, count, 4, 4 + extra, 0, 0), expected = twin(&g, out, count, 16), flags = twin(&g, changed, count, 4);
+            const phx_view changed = array(&g, &r, count, 4, 4 + extra, 0, 0), expected = twin(&g, out, count, 16),
+                           flags = twin(&g, changed, count, 4);
             assert_int_equal(phx_limit_apply(backend, &limit, count, local, out, changed, NULL), PHX_OK);
             assert_int_equal(phx_limit_apply(phx_backend_find("reference"), &limit, count, local, expected, flags, NULL), PHX_OK);
             same(expected, out, count, 16), same(flags, changed, count, 4);
@@ -204,9 +237,11 @@ static void poses_stay_inside(void **state) {
         const uint32_t count = round / 4, rows = round / 2 % 2;
         FOR_EACH_BACKEND(backend) {
             guards g = {.at_end = (int)(round % 2)};
-            phx_fk_job job = {.skeleton = &skeleton, .count = count, .scaled = (int)(count % 2), .poses = guarded_poses(&g, count, (int)rows, 0.3f)};
+            phx_fk_job job = {
+                .skeleton = &skeleton, .count = count, .scaled = (int)(count % 2), .poses = guarded_poses(&g, count, (int)rows, 0.3f)};
             job.root_position = array(&g, &r, count, 12, 12, -1, 1), job.root_rotation = array(&g, &r, count, 16, 16, 0.4f, 0.6f);
-            const phx_view positions = array(&g, &r, count, RIG_JOINTS * 12, RIG_JOINTS * 12, 0, 0), rotations = array(&g, &r, count, RIG_JOINTS * 16, RIG_JOINTS * 16, 0, 0);
+            const phx_view positions = array(&g, &r, count, RIG_JOINTS * 12, RIG_JOINTS * 12, 0, 0),
+                           rotations = array(&g, &r, count, RIG_JOINTS * 16, RIG_JOINTS * 16, 0, 0);
             const size_t size = phx_fk_workspace_size(&job);
             void *workspace = take(&g, size, 64);
             job.positions = positions, job.rotations = rotations;
@@ -227,7 +262,8 @@ static void crowds_stay_inside(void **state) {
         FOR_EACH_BACKEND(backend) {
             guards g = {.at_end = (int)(round % 2)};
             phx_crowd_def def = rig_def(backend, count ? count : 1);
-            def.scaled = (int)(count % 2), def.bodies = (int)(count / 2 % 2), def.replay = (int)(count / 4 % 2), def.workspaces = count % 5 == 0;
+            def.scaled = (int)(count % 2), def.bodies = (int)(count / 2 % 2), def.replay = (int)(count / 4 % 2),
+            def.workspaces = count % 5 == 0;
             def.allocator = (phx_allocator){guarded_allocate, guarded_release, &g};
             phx_crowd *crowd = phx_crowd_create(&def, NULL);
             assert_non_null(crowd);
@@ -238,11 +274,13 @@ static void crowds_stay_inside(void **state) {
                 phx_crowd_frame frame;
                 memset(&frame, 0, sizeof frame);
                 frame.count = count, frame.dt = 1.0f / 60, frame.poses = guarded_poses(&own, count, (int)rows, (float)f);
-                frame.root_position = array(&own, &r, count, 12, 12, -1, 1), frame.root_rotation = array(&own, &r, count, 16, 16, 0.4f, 0.6f);
+                frame.root_position = array(&own, &r, count, 12, 12, -1, 1),
+                frame.root_rotation = array(&own, &r, count, 16, 16, 0.4f, 0.6f);
                 frame.weight = array(&own, &r, count, 4, 4, 0, 1), frame.support = array(&own, &r, count, 8, 8, 0, 1);
                 frame.flags = array(&own, &r, count, 4, 4, 0, 0);
                 if (def.replay && f) /* some wait */
-                    for (uint32_t c = 0; c < count; c += 3) memcpy((char *)frame.flags.data + 4 * c, &(uint32_t){PHX_CHARACTER_LOD(1 + c % 2)}, 4);
+                    for (uint32_t c = 0; c < count; c += 3)
+                        memcpy((char *)frame.flags.data + 4 * c, &(uint32_t){PHX_CHARACTER_LOD(1 + c % 2)}, 4);
                 if (def.bodies) frame.bodies = bodies, frame.body_count = 3;
                 run_frame(crowd, &frame, ground_hills, NULL);
                 release_all(&own);
@@ -255,7 +293,7 @@ static void crowds_stay_inside(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(legs_stay_inside), cmocka_unit_test(chains_stay_inside), cmocka_unit_test(limits_stay_inside),
+        cmocka_unit_test(legs_stay_inside),  cmocka_unit_test(chains_stay_inside), cmocka_unit_test(limits_stay_inside),
         cmocka_unit_test(poses_stay_inside), cmocka_unit_test(crowds_stay_inside),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

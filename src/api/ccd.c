@@ -20,7 +20,6 @@ phx_ccd_params phx_ccd_params_default(void) {
 
 /* `from` is checked against the joints of the chains, which are valid by then, as are the pointers */
 static phx_status check_params(const char *name, const phx_ccd_params *params, uint32_t joints, phx_report *report) {
-    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): phx_chain_check_params refused NULL */
     if (params->chain.twist != PHX_TWIST_INHERIT)
         return phx_reject(report, PHX_ERROR_VALUE, "%s: 'twist' is %d, and CCD knows PHX_TWIST_INHERIT alone", name,
                           (int)params->chain.twist);
@@ -65,7 +64,8 @@ phx_status phx_ccd_solve_blocks(const phx_backend *backend, const phx_ccd_params
                                 phx_report *report) {
     static const char name[] = "ccd blocks";
     if (!backend) return phx_reject(report, PHX_ERROR_NULL, "%s: 'backend' is NULL", name);
-    phx_status status = phx_chain_check_params(name, params ? &params->chain : NULL, report);
+    if (!params) return phx_reject(report, PHX_ERROR_NULL, "%s: 'params' is NULL", name);
+    phx_status status = phx_chain_check_ranges(name, &params->chain, report);
     if (!status) status = phx_chain_check_blocks(name, blocks, report);
     if (!status) status = check_params(name, params, blocks->joints, report);
     if (status) return status;
@@ -77,7 +77,8 @@ phx_status phx_ccd_solve_blocks(const phx_backend *backend, const phx_ccd_params
 
 phx_status phx_ccd_validate(const phx_ccd_params *params, const phx_chain_job *job, phx_report *report) {
     static const char name[] = "ccd job";
-    phx_status status = phx_chain_check_params(name, params ? &params->chain : NULL, report);
+    if (!params) return phx_reject(report, PHX_ERROR_NULL, "%s: 'params' is NULL", name);
+    phx_status status = phx_chain_check_ranges(name, &params->chain, report);
     if (!status) status = phx_chain_check_job(name, job, report);
     if (!status) status = check_params(name, params, job->joints, report);
     return status ? status : phx_accept(report);

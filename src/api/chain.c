@@ -26,8 +26,7 @@ size_t phx_chain_job_block_count(const phx_chain_job *job) {
     return job ? job->count / PHX_BLOCK_LANES + (job->count % PHX_BLOCK_LANES != 0) : 0;
 }
 
-phx_status phx_chain_check_params(const char *name, const phx_chain_params *params, phx_report *report) {
-    if (!params) return phx_reject(report, PHX_ERROR_NULL, "%s: 'params' is NULL", name);
+phx_status phx_chain_check_ranges(const char *name, const phx_chain_params *params, phx_report *report) {
     if (params->twist != PHX_TWIST_PLANE && params->twist != PHX_TWIST_INHERIT)
         return phx_reject(report, PHX_ERROR_VALUE, "%s: 'twist' is %d, neither PHX_TWIST_PLANE nor PHX_TWIST_INHERIT", name, (int)params->twist);
     if (params->max_iterations < 1 || params->max_iterations > 1024)

@@ -4,7 +4,7 @@
 #include "../backend/ops.h"
 
 /* Each opens its sentence with `name` and leaves the report alone when all is well. */
-phx_status phx_chain_check_params(const char *name, const phx_chain_params *params, phx_report *report);
+phx_status phx_chain_check_ranges(const char *name, const phx_chain_params *params, phx_report *report);
 phx_status phx_chain_check_blocks(const char *name, const phx_chain_blocks *blocks, phx_report *report);
 phx_status phx_chain_check_job(const char *name, const phx_chain_job *job, phx_report *report);
 

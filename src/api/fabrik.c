@@ -12,7 +12,8 @@ phx_fabrik_params phx_fabrik_params_default(void) {
 
 static phx_status check(const char *name, const phx_backend *backend, const phx_fabrik_params *params, phx_report *report) {
     if (!backend) return phx_reject(report, PHX_ERROR_NULL, "%s: 'backend' is NULL", name);
-    return phx_chain_check_params(name, params ? &params->chain : NULL, report);
+    if (!params) return phx_reject(report, PHX_ERROR_NULL, "%s: 'params' is NULL", name);
+    return phx_chain_check_ranges(name, &params->chain, report);
 }
 
 static phx_status check_range(const char *name, size_t first, size_t count, size_t blocks, phx_report *report) {

@@ -43,7 +43,7 @@ phx_status phx_accept(phx_report *report) {
     return PHX_OK;
 }
 
-phx_status phx_reject(phx_report *report, phx_status status, const char *format, ...) {
+phx_status(phx_reject)(phx_report *report, phx_status status, const char *format, ...) {
     if (report) {
         va_list arguments;
         va_start(arguments, format);

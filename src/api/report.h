@@ -11,6 +11,12 @@ __attribute__((format(__MINGW_PRINTF_FORMAT, 3, 4)))
 __attribute__((format(printf, 3, 4)))
 #endif
 phx_status phx_reject(phx_report *report, phx_status status, const char *format, ...);
+/* that it is the status is for analysers to see */
+static inline phx_status phx_same(phx_status unused, phx_status status) {
+    (void)unused;
+    return status;
+}
+#define phx_reject(report, status, ...) phx_same((phx_reject)((report), (status), __VA_ARGS__), (status))
 
 /* Clears the report and returns PHX_OK. */
 phx_status phx_accept(phx_report *report);

@@ -445,7 +445,7 @@ static void rewind_to_start(phx_replay *replay) {
 phx_replay *phx_replay_open(const void *bytes, size_t size, const phx_backend *backend, phx_report *report) {
     layout l;
     if (check_bytes(bytes, size, &l, report)) return NULL;
-    const size_t n = l.characters; /* NOLINT(clang-analyzer-core.uninitialized.Assign): what check_bytes accepts, it has measured */
+    const size_t n = l.characters;
     const struct {
         size_t offset, bytes;
     } parts[] = {{offsetof(phx_replay, pose), n * l.joints * sizeof(phx_transform)},

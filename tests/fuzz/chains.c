@@ -79,16 +79,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         job.joint_weights = weights;
     }
     fuzz_job f = {.chains = job.count};
-    phx_joint_view *joint_views[] = {&job.position, &job.position_out, &job.rotation, &job.local, &job.correction, &job.rotation_out, &job.local_out,
-                                     &job.start, &job.length};
-    static const struct { size_t size; int output; } shapes[] = {{12, 0}, {12, 1}, {16, 0}, {16, 0}, {16, 1}, {16, 1}, {16, 1}, {12, 0}, {4, 0}};
+    phx_joint_view *joint_views[] = {&job.position,     &job.position_out, &job.rotation, &job.local, &job.correction,
+                                     &job.rotation_out, &job.local_out,    &job.start,    &job.length};
+    static const struct {
+        size_t size;
+        int output;
+    } shapes[] = {{12, 0}, {12, 1}, {16, 0}, {16, 0}, {16, 1}, {16, 1}, {16, 1}, {12, 0}, {4, 0}};
     for (uint32_t k = 0; k < 9; ++k) {
         const size_t elements = k == 8 ? (joints > 1 ? joints - 1 : 1) : joints ? joints : 1;
         joint_views[k]->joint_stride = shapes[k].size + (given >> 26 & 1 ? 5 : 0);
-        fuzz_add(&f, &joint_views[k]->data, &joint_views[k]->chain_stride, (elements - 1) * joint_views[k]->joint_stride + shapes[k].size, shapes[k].output);
+        fuzz_add(&f, &joint_views[k]->data, &joint_views[k]->chain_stride, (elements - 1) * joint_views[k]->joint_stride + shapes[k].size,
+                 shapes[k].output);
     }
-    FUZZ_VIEW(&f, job.target, 12, 0), FUZZ_VIEW(&f, job.target_rotation, 16, 0), FUZZ_VIEW(&f, job.pole, 12, 0), FUZZ_VIEW(&f, job.rest_bend, 12, 0);
-    FUZZ_VIEW(&f, job.parent_rotation, 16, 0), FUZZ_VIEW(&f, job.weight, 4, 0), FUZZ_VIEW(&f, job.budget, 4, 0), FUZZ_VIEW(&f, job.bend, 12, 1);
+    FUZZ_VIEW(&f, job.target, 12, 0), FUZZ_VIEW(&f, job.target_rotation, 16, 0), FUZZ_VIEW(&f, job.pole, 12, 0),
+        FUZZ_VIEW(&f, job.rest_bend, 12, 0);
+    FUZZ_VIEW(&f, job.parent_rotation, 16, 0), FUZZ_VIEW(&f, job.weight, 4, 0), FUZZ_VIEW(&f, job.budget, 4, 0),
+        FUZZ_VIEW(&f, job.bend, 12, 1);
     FUZZ_VIEW(&f, job.stretch, 4, 1), FUZZ_VIEW(&f, job.result, 12, 1);
     f.fields[15].words = 1;
     for (uint32_t k = 0; k < f.count; ++k) {

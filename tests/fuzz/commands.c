@@ -1,5 +1,5 @@
-/* Fuzz target: a file of any bytes through the command FUZZ_COMMAND (solve, feet, replay), as a user calls it: it ends with 0 or 1. A capture's
- * checksum is put right first, where the bytes have a header at all: else nothing behind it would ever be read. */
+/* Fuzz target: a file of any bytes through the command FUZZ_COMMAND (solve, feet, replay), as a user calls it: it ends with 0 or 1. A
+ * capture's checksum is put right first, where the bytes have a header at all: else nothing behind it would ever be read. */
 #define _POSIX_C_SOURCE 200809L
 #include "files.h"
 #include "phalanx/cli.h"

@@ -1,5 +1,5 @@
-/* Fuzz target: a crowd of any definition through frames of any poses, roots, flags, times, bodies and hits. The reference and a backend agree
- * to the bit, all state is finite afterwards, and a captured frame replays to the same bits. */
+/* Fuzz target: a crowd of any definition through frames of any poses, roots, flags, times, bodies and hits. The reference and a backend
+ * agree to the bit, all state is finite afterwards, and a captured frame replays to the same bits. */
 #include "fuzz.h"
 #include "crowd/crowd.h"
 
@@ -7,8 +7,9 @@ enum { JOINTS = 12, MOST_CHARACTERS = 34, MOST_FRAMES = 6, BODIES = 3 };
 static const uint16_t parents[JOINTS] = {PHX_NO_JOINT, 0, 1, 2, 3, 4, 1, 6, 7, 8, 1, 10};
 
 static phx_transform rest_of(uint32_t joint) {
-    static const phx_vec3 places[JOINTS] = {{0, 0, 0}, {0, 0.92f, 0}, {0.1f, -0.02f, 0}, {0, -0.42f, 0.01f}, {0, -0.4f, -0.01f}, {0, -0.05f, 0.13f},
-                                            {-0.1f, -0.02f, 0}, {0, -0.42f, 0.01f}, {0, -0.4f, -0.01f}, {0, -0.05f, 0.13f}, {0, 0.3f, 0}, {0, 0.2f, 0}};
+    static const phx_vec3 places[JOINTS] = {{0, 0, 0},          {0, 0.92f, 0},      {0.1f, -0.02f, 0},  {0, -0.42f, 0.01f},
+                                            {0, -0.4f, -0.01f}, {0, -0.05f, 0.13f}, {-0.1f, -0.02f, 0}, {0, -0.42f, 0.01f},
+                                            {0, -0.4f, -0.01f}, {0, -0.05f, 0.13f}, {0, 0.3f, 0},       {0, 0.2f, 0}};
     return (phx_transform){places[joint], {0, 0, 0, 1}, {1, 1, 1}};
 }
 
@@ -24,7 +25,8 @@ static phx_crowd_def take_def(fuzz_bytes *b) {
         phx_leg *l = def.legs + leg;
         l->hip = (uint16_t)(2 + 4 * leg), l->knee = (uint16_t)(l->hip + 1), l->ankle = (uint16_t)(l->hip + 2);
         l->ball = how & 4 ? PHX_NO_JOINT : (uint16_t)(l->hip + 3);
-        l->heel_offset = (phx_vec3){0, -0.08f, 0}, l->ball_offset = (phx_vec3){0, how & 4 ? -0.08f : -0.03f, how & 4 ? 0.13f : 0.0f}, l->knee_forward = (phx_vec3){0, 0, 1};
+        l->heel_offset = (phx_vec3){0, -0.08f, 0}, l->ball_offset = (phx_vec3){0, how & 4 ? -0.08f : -0.03f, how & 4 ? 0.13f : 0.0f},
+        l->knee_forward = (phx_vec3){0, 0, 1};
         if (more & 1) l->max_bend = take_parameter(b, 0.5f, 3.1f), l->min_bend = take_parameter(b, 0, 0.4f);
         if (more & 2) l->heel_offset = (phx_vec3){take_float(b), take_float(b), take_float(b)};
         if (more & 4) l->knee_forward = (phx_vec3){take_float(b), take_float(b), take_float(b)};
@@ -32,8 +34,10 @@ static phx_crowd_def take_def(fuzz_bytes *b) {
     def.scaled = how >> 3 & 1, def.bodies = how >> 4 & 1, def.replay = how >> 5 & 1, def.workspaces = how >> 6;
     if (more & 8) { /* any members of the params */
         float *params = &def.params.step_up;
-        for (uint32_t k = 1 + take_below(b, 6); k-- > 0;) params[take_below(b, (uint32_t)(offsetof(phx_crowd_params, pelvis_spring) / 4))] = take_parameter(b, 0, 2);
-        def.params.pelvis_spring = (int)(take_byte(b) & 1), def.params.pelvis_firm = (int)(take_byte(b) & 1), def.params.lock = (int)(take_byte(b) & 1);
+        for (uint32_t k = 1 + take_below(b, 6); k-- > 0;)
+            params[take_below(b, (uint32_t)(offsetof(phx_crowd_params, pelvis_spring) / 4))] = take_parameter(b, 0, 2);
+        def.params.pelvis_spring = (int)(take_byte(b) & 1), def.params.pelvis_firm = (int)(take_byte(b) & 1),
+        def.params.lock = (int)(take_byte(b) & 1);
         def.params.ray_reuse = take_byte(b) & 1 ? 0.05f : 0.0f;
     }
     if (more & 16) def.up = (phx_vec3){0, 0, 1};
@@ -65,14 +69,29 @@ static phx_crowd_frame take_frame(fuzz_bytes *b, const phx_crowd *crowd, scene *
         const uint32_t i = take_below(b, capacity), j = take_below(b, JOINTS), what = take_byte(b);
         phx_transform *joint = s->poses + i * JOINTS + j;
         switch (what & 7) {
-        case 0: (&joint->translation.x)[(what >> 3) % 3] = take_float(b); break;
-        case 1: (&joint->rotation.x)[what >> 3 & 3] = take_float(b); break;
-        case 2: (&joint->scale.x)[(what >> 3) % 3] = take_float(b); break;
-        case 3: (&s->roots[i].x)[(what >> 3) % 3] = take_float(b); break;
-        case 4: (&s->turns[i].x)[what >> 3 & 3] = take_float(b); break;
-        case 5: s->weights[i] = take_float(b); break;
-        case 6: s->support[i * PHX_MAX_LEGS + (what >> 3 & 1)] = take_float(b); break;
-        default: s->flags[i] = take_byte(b) << (what & 8) | (what >> 4 & 3);
+        case 0:
+            (&joint->translation.x)[(what >> 3) % 3] = take_float(b);
+            break;
+        case 1:
+            (&joint->rotation.x)[what >> 3 & 3] = take_float(b);
+            break;
+        case 2:
+            (&joint->scale.x)[(what >> 3) % 3] = take_float(b);
+            break;
+        case 3:
+            (&s->roots[i].x)[(what >> 3) % 3] = take_float(b);
+            break;
+        case 4:
+            (&s->turns[i].x)[what >> 3 & 3] = take_float(b);
+            break;
+        case 5:
+            s->weights[i] = take_float(b);
+            break;
+        case 6:
+            s->support[i * PHX_MAX_LEGS + (what >> 3 & 1)] = take_float(b);
+            break;
+        default:
+            s->flags[i] = take_byte(b) << (what & 8) | (what >> 4 & 3);
         }
     }
     frame.poses = phx_poses_of(s->poses, JOINTS);
@@ -106,8 +125,10 @@ static void cast(fuzz_bytes b, phx_ray_blocks rays) {
         phx_ray_block *ray = rays.blocks + take_below(&b, rays.count);
         const uint32_t what = take_byte(&b), lane = what & 15;
         float *const rows[] = {ray->tfar, ray->Ng_x, ray->Ng_y, ray->Ng_z, ray->tfar, ray->Ng_y};
-        if (what >> 4 < 12) rows[(what >> 4) % 6][lane] = take_float(&b);
-        else ray->geomID[lane] = take_byte(&b) & 1 ? PHX_NO_HIT : take_word(&b);
+        if (what >> 4 < 12)
+            rows[(what >> 4) % 6][lane] = take_float(&b);
+        else
+            ray->geomID[lane] = take_byte(&b) & 1 ? PHX_NO_HIT : take_word(&b);
     }
 }
 
@@ -131,7 +152,8 @@ static void check_state(const phx_crowd *crowd) {
         if (crowd->replays) check_finite(crowd->replays + k, sizeof *crowd->replays, NULL);
     }
     for (uint32_t i = 0; i < crowd->capacity; ++i)
-        FUZZ_CHECK(-crowd->setup.max_pelvis_drop <= phx_crowd_pelvis(crowd, i) && phx_crowd_pelvis(crowd, i) <= crowd->setup.max_pelvis_rise);
+        FUZZ_CHECK(-crowd->setup.max_pelvis_drop <= phx_crowd_pelvis(crowd, i) &&
+                   phx_crowd_pelvis(crowd, i) <= crowd->setup.max_pelvis_rise);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

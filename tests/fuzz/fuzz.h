@@ -32,7 +32,8 @@ static inline uint32_t take_below(fuzz_bytes *b, uint32_t n) { return (n > 256 ?
 
 /* Mostly numbers of a size that limbs have; else what makes trouble, or any bits. */
 static inline float take_float(fuzz_bytes *b) {
-    static const float trouble[] = {NAN, INFINITY, -INFINITY, 3.4e38f, -3e30f, 1e-40f, 0.0f, -0.0f, 1e-20f, 1e20f, 1.0f, -1.0f, 1e9f, 1e-9f, 4.0f, 0.5f};
+    static const float trouble[] = {NAN,    INFINITY, -INFINITY, 3.4e38f, -3e30f, 1e-40f, 0.0f, -0.0f,
+                                    1e-20f, 1e20f,    1.0f,      -1.0f,   1e9f,   1e-9f,  4.0f, 0.5f};
     const uint32_t kind = take_byte(b);
     if (kind < 232) return ((float)kind - 116.0f) * (1.0f / 64) + (float)take_byte(b) * (1.0f / 16384);
     if (kind < 248) return trouble[kind - 232];
@@ -88,8 +89,10 @@ static inline void fuzz_take(fuzz_job *job, fuzz_field *field, fuzz_bytes *b) {
             float value = 0;
             uint32_t word = 0;
             if (field->output && *field->data == NULL) break;
-            if (field->words) word = take_byte(b) < 200 ? take_below(b, 24) : take_word(b);
-            else value = take_float(b), memcpy(&word, &value, 4);
+            if (field->words)
+                word = take_byte(b) < 200 ? take_below(b, 24) : take_word(b);
+            else
+                value = take_float(b), memcpy(&word, &value, 4);
             memcpy(field->input + i * stride + k, &word, 4);
         }
     }

@@ -24,12 +24,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const uint32_t given = take_word(&b);
     fuzz_job f = {.chains = job.count};
     FUZZ_VIEW(&f, job.root, 12, 0), FUZZ_VIEW(&f, job.mid, 12, 0), FUZZ_VIEW(&f, job.tip, 12, 0), FUZZ_VIEW(&f, job.target, 12, 0);
-    FUZZ_VIEW(&f, job.pole, 12, 0), FUZZ_VIEW(&f, job.rest_bend, 12, 0), FUZZ_VIEW(&f, job.weight, 4, 0), FUZZ_VIEW(&f, job.pole_weight, 4, 0);
+    FUZZ_VIEW(&f, job.pole, 12, 0), FUZZ_VIEW(&f, job.rest_bend, 12, 0), FUZZ_VIEW(&f, job.weight, 4, 0),
+        FUZZ_VIEW(&f, job.pole_weight, 4, 0);
     FUZZ_VIEW(&f, job.parent_rotation, 16, 0), FUZZ_VIEW(&f, job.root_local, 16, 0), FUZZ_VIEW(&f, job.mid_local, 16, 0);
     FUZZ_VIEW(&f, job.tip_local, 16, 0), FUZZ_VIEW(&f, job.target_rotation, 16, 0), FUZZ_VIEW(&f, job.bend, 12, 1);
     FUZZ_VIEW(&f, job.root_rotation, 16, 1), FUZZ_VIEW(&f, job.mid_rotation, 16, 1), FUZZ_VIEW(&f, job.tip_rotation, 16, 1);
     FUZZ_VIEW(&f, job.root_local_out, 16, 1), FUZZ_VIEW(&f, job.mid_local_out, 16, 1), FUZZ_VIEW(&f, job.tip_local_out, 16, 1);
-    FUZZ_VIEW(&f, job.mid_position, 12, 1), FUZZ_VIEW(&f, job.tip_position, 12, 1), FUZZ_VIEW(&f, job.stretch, 4, 1), FUZZ_VIEW(&f, job.result, 12, 1);
+    FUZZ_VIEW(&f, job.mid_position, 12, 1), FUZZ_VIEW(&f, job.tip_position, 12, 1), FUZZ_VIEW(&f, job.stretch, 4, 1),
+        FUZZ_VIEW(&f, job.result, 12, 1);
     for (uint32_t k = 0; k < f.count; ++k)
         if (k < 4 ? (given >> 24) < 250 || k != (given & 3) : given >> (k - 4) & 1) {
             *f.fields[k].data = &f; /* until it points to a run's array; tells bend apart from pure outputs */

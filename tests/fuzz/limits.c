@@ -6,7 +6,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const phx_backend *backend = take_backend(&b), *reference = phx_backend_find("reference");
     phx_limit limit = phx_limit_none();
     limit.type = (phx_limit_type)take_below(&b, 5);
-    limit.axis = (phx_vec3){take_float(&b), take_float(&b), take_float(&b)}, limit.side = (phx_vec3){take_float(&b), take_float(&b), take_float(&b)};
+    limit.axis = (phx_vec3){take_float(&b), take_float(&b), take_float(&b)},
+    limit.side = (phx_vec3){take_float(&b), take_float(&b), take_float(&b)};
     limit.min = take_parameter(&b, -6.3f, 3), limit.max = limit.min + take_parameter(&b, 0, 6.2f);
     limit.twist_min = take_parameter(&b, -6.3f, 3), limit.twist_max = limit.twist_min + take_parameter(&b, 0, 6.2f);
     limit.max_swing = take_parameter(&b, 0, 3.14159f), limit.max_swing_across = take_parameter(&b, 0, 3.14159f);
@@ -35,7 +36,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     for (size_t i = 0; i < f.chains; ++i) {
         phx_quat before, after;
         uint32_t flag = 0;
-        memcpy(&before, (char *)local.data + i * local.stride, sizeof before), memcpy(&after, (char *)limited.data + i * limited.stride, sizeof after);
+        memcpy(&before, (char *)local.data + i * local.stride, sizeof before),
+            memcpy(&after, (char *)limited.data + i * limited.stride, sizeof after);
         if (changed.data) memcpy(&flag, (char *)changed.data + i * changed.stride, sizeof flag);
         if (changed.data && !flag) FUZZ_CHECK(memcmp(&before, &after, sizeof after) == 0);
         if (flag) FUZZ_CHECK(fabsf(after.x * after.x + after.y * after.y + after.z * after.z + after.w * after.w - 1) < 1e-5f);

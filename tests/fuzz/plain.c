@@ -9,7 +9,10 @@
 #include <unistd.h>
 
 enum { MOST_INPUTS = 512, MOST_SIZE = 1 << 20 };
-static struct { uint8_t *bytes; size_t size; } inputs[MOST_INPUTS];
+static struct {
+    uint8_t *bytes;
+    size_t size;
+} inputs[MOST_INPUTS];
 static size_t input_count;
 
 static void add_file(const char *path) {
@@ -46,8 +49,10 @@ static uint32_t below(uint32_t n) {
 int main(int argc, char **argv) {
     long runs = 2000;
     for (int k = 1; k < argc; ++k) {
-        if (strncmp(argv[k], "-runs=", 6) == 0) runs = strtol(argv[k] + 6, NULL, 10);
-        else add_file(argv[k]);
+        if (strncmp(argv[k], "-runs=", 6) == 0)
+            runs = strtol(argv[k] + 6, NULL, 10);
+        else
+            add_file(argv[k]);
     }
     /* what the commands print is not looked at */
     fflush(stdout);
@@ -66,10 +71,14 @@ int main(int argc, char **argv) {
             memcpy(bytes, inputs[pick].bytes, size);
             for (uint32_t change = 1 + below(6); size && change-- > 0;) {
                 const uint32_t at = below((uint32_t)size), kind = below(5);
-                if (kind < 2) bytes[at] = (uint8_t)below(256);
-                else if (kind == 2) bytes[at] ^= (uint8_t)(1u << below(8));
-                else if (kind == 3) size = at;
-                else bytes[at] = (uint8_t)"0123456789-+.eE[]{}\", \n"[below(23)];
+                if (kind < 2)
+                    bytes[at] = (uint8_t)below(256);
+                else if (kind == 2)
+                    bytes[at] ^= (uint8_t)(1u << below(8));
+                else if (kind == 3)
+                    size = at;
+                else
+                    bytes[at] = (uint8_t) "0123456789-+.eE[]{}\", \n"[below(23)];
             }
         }
         LLVMFuzzerTestOneInput(bytes, size);

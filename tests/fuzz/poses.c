@@ -17,7 +17,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const phx_status valid = phx_skeleton_validate(&skeleton, &report);
     uint16_t found[MOST_JOINTS];
     uint32_t length = 0;
-    if (phx_chain_joints(&skeleton, (uint16_t)take_below(&b, 20), (uint16_t)take_below(&b, 20), found, take_below(&b, MOST_JOINTS + 1), &length, &report) == PHX_OK)
+    if (phx_chain_joints(&skeleton, (uint16_t)take_below(&b, 20), (uint16_t)take_below(&b, 20), found, take_below(&b, MOST_JOINTS + 1),
+                         &length, &report) == PHX_OK)
         FUZZ_CHECK(valid == PHX_OK && length >= 2 && length <= joints);
     phx_fk_job job;
     memset(&job, 0, sizeof job);
@@ -36,12 +37,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         fuzz_take(&f, f.fields + k, &b);
     }
     /* poses: transforms one after the other, or rows of 16 characters */
-    const size_t groups = (count + 15) / 16, rows_bytes = groups * joints * 640, plain_bytes = (size_t)count * joints * sizeof(phx_transform);
+    const size_t groups = (count + 15) / 16, rows_bytes = groups * joints * 640,
+                 plain_bytes = (size_t)count * joints * sizeof(phx_transform);
     float *memory = aligned_alloc(64, ((how & 64 ? rows_bytes : plain_bytes) + 63) / 64 * 64 + 64);
     const size_t floats = (how & 64 ? rows_bytes : plain_bytes) / 4;
     for (size_t k = 0; k < floats; ++k) memory[k] = b.at < b.end ? take_float(&b) : (float)(k % 7) * 0.25f;
-    if (how & 64) job.poses = (phx_poses){PHX_POSE_ROWS, memory, (size_t)joints * 640, 640, 0, 0, 0};
-    else job.poses = phx_poses_of((phx_transform *)(void *)memory, joints);
+    if (how & 64)
+        job.poses = (phx_poses){PHX_POSE_ROWS, memory, (size_t)joints * 640, 640, 0, 0, 0};
+    else
+        job.poses = phx_poses_of((phx_transform *)(void *)memory, joints);
     if (take_byte(&b) == 7) job.poses.joint_stride = 12; /* to be refused */
     const size_t needed = phx_fk_workspace_size(&job);
     void *workspace = aligned_alloc(64, (needed + 63) / 64 * 64 + 64);
@@ -52,8 +56,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     FUZZ_CHECK(phx_fk_solve(backend, &job, first, part, workspace, &report) == status);
     FUZZ_CHECK(valid == PHX_OK || status != PHX_OK);
     FUZZ_CHECK(status != PHX_OK || needed > 0);
-    if (status != PHX_OK) fuzz_untouched(&f, 0), fuzz_untouched(&f, 1);
-    else fuzz_same(&f, 0, 1);
+    if (status != PHX_OK)
+        fuzz_untouched(&f, 0), fuzz_untouched(&f, 1);
+    else
+        fuzz_same(&f, 0, 1);
     free(workspace), free(memory);
     fuzz_free(&f);
     return 0;

@@ -1,5 +1,5 @@
-/* Fuzz target: a file of any bytes through the reader of FUZZ_EXTENSION: a character's skeleton and clips, or a ground. What is read is sane:
- * it is finite, parents come first, every frame and every place can be asked for. */
+/* Fuzz target: a file of any bytes through the reader of FUZZ_EXTENSION: a character's skeleton and clips, or a ground. What is read is
+ * sane: it is finite, parents come first, every frame and every place can be asked for. */
 #define _POSIX_C_SOURCE 200809L
 #include "files.h"
 #include "io/character.h"
@@ -50,7 +50,8 @@ static void read_ground(const char *path) {
     phx_ray_block rays;
     memset(&rays, 0, sizeof rays);
     for (int k = 0; k < 16; ++k) {
-        const double x = extent.least[0] + (extent.most[0] - extent.least[0]) * (k % 5 - 0.5) / 3, z = extent.least[2] + (extent.most[2] - extent.least[2]) * (k % 7 - 1) / 5;
+        const double x = extent.least[0] + (extent.most[0] - extent.least[0]) * (k % 5 - 0.5) / 3,
+                     z = extent.least[2] + (extent.most[2] - extent.least[2]) * (k % 7 - 1) / 5;
         double height, normal[3];
         if (ground_height(ground, x, z, &height, normal)) FUZZ_CHECK(isfinite(height) && normal[1] > 0);
         rays.org_x[k] = (float)x, rays.org_y[k] = (float)extent.most[1] + 1, rays.org_z[k] = (float)z;
@@ -71,7 +72,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         return 0;
     }
     const char *path = fuzz_write(FUZZ_EXTENSION, data, size);
-    if (FUZZ_GROUND) read_ground(path);
-    else read_character(path);
+    if (FUZZ_GROUND)
+        read_ground(path);
+    else
+        read_character(path);
     return 0;
 }

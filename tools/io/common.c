@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-bool io_fail(io_error *error, const char *format, ...) {
+bool(io_fail)(io_error *error, const char *format, ...) {
     if (error != NULL) {
         va_list arguments;
         va_start(arguments, format);

@@ -19,6 +19,12 @@ typedef struct io_error {
 
 /* Fills `error` (which may be NULL) and returns false, so that a reader can `return io_fail(error, ...)`. */
 bool io_fail(io_error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* that it is false is for analysers to see */
+static inline bool io_false(bool unused) {
+    (void)unused;
+    return false;
+}
+#define io_fail(...) io_false((io_fail)(__VA_ARGS__))
 
 /* Sentences for the user about what was guessed, skipped or is ambiguous. Zero-initialise, then free. */
 typedef struct io_notes {

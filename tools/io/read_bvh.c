@@ -107,7 +107,7 @@ static bool read_hierarchy(bvh_text *text, io_character *character, bvh_joint **
             io_add_joint(character, name, open)->skeletal = !end;
             free(name);
             if (index == capacity) *joints = io_reallocate(*joints, capacity = capacity * 2 + 32, sizeof **joints);
-            (*joints)[index] = (bvh_joint){.is_end = end};
+            (*joints)[index] = (bvh_joint){.is_end = end}; /* NOLINT(clang-analyzer-core.NullDereference): its capacity is 0 at first */
             open = (int32_t)index;
             if (!take_word(text, "{")) return complain(text, "'{'");
         } else if (take_word(text, "OFFSET")) {

@@ -21,7 +21,7 @@ static size_t append(chunk *to, const void *data, size_t size) {
         to->capacity = (at + size) * 2 + 4096;
         to->data = io_reallocate(to->data, to->capacity, 1);
     }
-    memset(to->data + to->size, 0, at - to->size);
+    if (at > to->size) memset(to->data + to->size, 0, at - to->size);
     if (data != NULL && size > 0) memcpy(to->data + at, data, size);
     else if (size > 0) memset(to->data + at, 0, size);
     to->size = at + size;

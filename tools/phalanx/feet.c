@@ -151,7 +151,7 @@ int command_feet(int argc, char **argv) {
     if (capture_frame && !capture) return cli_complain(CLI_USAGE, "feet", "--capture-frame needs --capture FILE");
     if (!scenario_load(file, &scene, &error)) return cli_complain(CLI_INPUT, "feet", "%s", error.text);
     const bool good = run(scene, &with, &out, &error);
-    if (good) fwrite(out.text, 1, out.length, stdout);
+    if (good && out.length) fwrite(out.text, 1, out.length, stdout);
     free(out.text);
     scenario_free(scene);
     return good ? CLI_DONE : cli_complain(CLI_INPUT, "feet", "%s", error.text);

@@ -187,7 +187,8 @@ int command_replay(int argc, char **argv) {
         all.length = length, all.text[length] = 0;
     }
     if (json) text_add(&all, "\n]}\n");
-    if (result == CLI_DONE) fwrite(json ? all.text : out.text, 1, json ? all.length : out.length, stdout);
+    const text_buffer *said = json ? &all : &out;
+    if (result == CLI_DONE && said->length) fwrite(said->text, 1, said->length, stdout);
     if (result == CLI_DONE && difference.characters) {
         text_buffer sentence = {NULL, 0, 0};
         add_difference(&sentence, &difference);

@@ -296,6 +296,7 @@ static bool rotation_begin(scenario *s, rotation_track *r, json_t *value, place 
     if (json_is_array(value)) {
         double q[4];
         if (!read_numbers(s, value, at, 4, q)) return false;
+        /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): read_numbers has filled all four */
         const double length = sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
         if (fabs(length - 1) > 1e-2)
             return wrong(s, at, value, "a rotation [x,y,z,w] has length 1, this one %.4g; or write {\"axis\": [..], \"degrees\": ..}",

@@ -413,7 +413,7 @@ bool solve_cases_read(const char *name, const char *text, size_t size, solve_cas
         good = io_fail(error, "%s: an object {\"cases\": [...]} is wanted, this is %s", name, shown(root));
     if (good) {
         json_object_foreach(root, key, value) {
-            if (good && strcmp(key, "cases") != 0)
+            if (good && strcmp(key, "cases") != 0) /* NOLINT(bugprone-redundant-branch-condition): it is a loop */
                 good = io_fail(error, "%s: '%s' is no key beside \"cases\"; there is no other", name, key);
         }
     }

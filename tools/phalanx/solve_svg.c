@@ -150,7 +150,7 @@ static void put_limit(text *out, const view *v, const solve_case *one, size_t jo
             const vec second = vec_cross(axis, first);
             const double angle = 6.28318530717958648 * share,
                          other = limit->type == PHX_LIMIT_ELLIPSE ? limit->max_swing_across : limit->max_swing;
-            const double a = tan(limit->max_swing / 4) * cos(angle), b = tan(other / 4) * sin(angle), tangent = hypot(a, b);
+            const double a = tan((double)limit->max_swing / 4) * cos(angle), b = tan(other / 4) * sin(angle), tangent = hypot(a, b);
             swing = turn_about(vec_direction(vec_add(vec_scale(first, a), vec_scale(second, b))), 4 * atan(tangent));
         }
         const vec end = vec_add(at, vec_scale(turn_vec(frame, turn_vec(swing, bone)), reach));
