@@ -15,6 +15,7 @@ static const variant variants[] = {
     {"compact, support", PHX_POSE_COMPACT, 0, 1, 1, 0, 1},
     {"rows, scaled", PHX_POSE_ROWS, 1, 0, 1, 1, 0},
     {"shared workspace", PHX_POSE_AOS, 1, 1, 1, 1, 1},
+    {"all wait", PHX_POSE_AOS, 0, 2, 0, 0, 0}, /* in the captured frame, at lower levels of detail */
 };
 enum { VARIANTS = sizeof variants / sizeof *variants };
 
@@ -78,7 +79,8 @@ static captured capture_walk(const phx_backend *backend, const variant *v) {
                                                               : c % 7 == 0     ? PHX_LOD_PELVIS
                                                                                : PHX_LOD_FULL)
                                           : 0u;
-            if (c == FIRST + 2 && f == FRAMES - 1) flags[c] = PHX_CHARACTER_TELEPORT;
+            if (v->replay == 2 && f == FRAMES - 1) flags[c] = PHX_CHARACTER_LOD(c % 3 ? PHX_LOD_REPLAY : PHX_LOD_PELVIS);
+            if (v->replay < 2 && c == FIRST + 2 && f == FRAMES - 1) flags[c] = PHX_CHARACTER_TELEPORT;
             if (c == FIRST + 3 && f == FRAMES - 1) roots[c].x = NAN;
             if (c == FIRST + 4) flags[c] = PHX_CHARACTER_OFF;
         }

@@ -239,7 +239,10 @@ lane_inline void prepare_about(const phx_crowd_task *task, phx_up axis) {
                 const phx_leg_state *state = task->legs + group * legs + leg;
                 phx_ray_block *rays = task->rays + (group * legs + leg) * 2;
                 if (!m_any(full)) { /* nothing to cast: rays that no caster takes */
-                    for (int end = 0; end < 2; ++end) f_store(rays[end].tfar + lane, f_splat(-1.0f)), i_store(rays[end].geomID + lane, i_splat(-1));
+                    for (int end = 0; end < 2; ++end) {
+                        f_store(rays[end].org_x + lane, none.x), f_store(rays[end].org_y + lane, none.y), f_store(rays[end].org_z + lane, none.z);
+                        f_store(rays[end].tfar + lane, f_splat(-1.0f)), i_store(rays[end].geomID + lane, i_splat(-1));
+                    }
                     continue;
                 }
                 const lv3 heel = v3_load(&foot->heel, lane), ball = v3_load(&foot->ball, lane);
