@@ -38,8 +38,7 @@ int main(void) {
     const phx_backend *backend = phx_backend_best();
     const phx_ccd_params ccd = phx_ccd_params_default();
     phx_report report;
-    if (phx_ccd_validate(&ccd, &job, &report) != PHX_OK) return fprintf(stderr, "%s\n", report.text), 1;
-    phx_ccd_solve(backend, &ccd, &job);
+    if (phx_ccd_solve(backend, &ccd, &job, &report) != PHX_OK) return fprintf(stderr, "%s\n", report.text), 1;
     for (int i = 0; i < ARMS; ++i)
         printf("arm %d with limits: %s after %u sweeps\n", i, arms[i].ik.flags & PHX_FLAG_REACHED ? "reached" : "short", arms[i].ik.iterations);
 

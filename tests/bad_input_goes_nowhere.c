@@ -31,7 +31,7 @@ static int by_ccd(const phx_backend *backend, uint32_t options, const phx_chain_
     if (options & CHAIN_SOFT) params.chain.soft_start = 0.9f;
     if (options & CHAIN_STRETCH) params.chain.max_stretch = 1.2f;
     if (options & CHAIN_PLANE) params.mode = PHX_CCD_PLAIN;
-    return phx_ccd_solve(backend, &params, job) == PHX_OK;
+    return phx_ccd_solve(backend, &params, job, NULL) == PHX_OK;
 }
 
 static void poison_chains(const char *name, solve_function solve, const phx_backend *backend, uint32_t options, random_state *r) {

@@ -209,12 +209,12 @@ static void jobs_match_the_reference_at_every_count(void **state) {
         chain *expected = malloc((count + 2) * sizeof *input), *actual = malloc((count + 2) * sizeof *input);
         memcpy(expected, input, (count + 2) * sizeof *input);
         phx_chain_job job = job_over(expected + 1, count, &c);
-        assert_int_equal(phx_ccd_solve(phx_backend_find("reference"), &c.params, &job), PHX_OK);
+        assert_int_equal(phx_ccd_solve(phx_backend_find("reference"), &c.params, &job, NULL), PHX_OK);
         one_nan_for_all(expected + 1, count);
         FOR_EACH_BACKEND(backend) {
             memcpy(actual, input, (count + 2) * sizeof *input);
             job = job_over(actual + 1, count, &c);
-            assert_int_equal(phx_ccd_solve(backend, &c.params, &job), PHX_OK);
+            assert_int_equal(phx_ccd_solve(backend, &c.params, &job, NULL), PHX_OK);
             one_nan_for_all(actual + 1, count);
             say_where(phx_backend_name(backend), expected, actual, count, &c);
         }
@@ -240,7 +240,7 @@ static void a_chain_does_not_know_its_neighbours(void **state) {
         memcpy(expected, input, (N + 2) * sizeof *input);
         for (size_t i = 1; i <= N; ++i) {
             phx_chain_job alone = job_over(expected + i, 1, &c);
-            assert_int_equal(phx_ccd_solve(phx_backend_find("reference"), &c.params, &alone), PHX_OK);
+            assert_int_equal(phx_ccd_solve(phx_backend_find("reference"), &c.params, &alone, NULL), PHX_OK);
         }
         one_nan_for_all(expected + 1, N);
         FOR_EACH_BACKEND(backend) {
@@ -250,7 +250,7 @@ static void a_chain_does_not_know_its_neighbours(void **state) {
             while (first < phx_chain_job_block_count(&job)) { /* random re-split */
                 size_t n = 1 + random_below(&r, 7);
                 if (n > phx_chain_job_block_count(&job) - first) n = phx_chain_job_block_count(&job) - first;
-                assert_int_equal(phx_ccd_solve_range(backend, &c.params, &job, first, n), PHX_OK);
+                assert_int_equal(phx_ccd_solve_range(backend, &c.params, &job, first, n, NULL), PHX_OK);
                 first += n;
             }
             one_nan_for_all(actual + 1, N);
@@ -311,7 +311,7 @@ static void blocks_match_jobs(void **state) {
             chain *copy = malloc(N * sizeof *copy);
             memcpy(copy, chains, N * sizeof *copy);
             phx_chain_job job = job_over(copy, N, &c);
-            assert_int_equal(phx_ccd_solve(backend, &c.params, &job), PHX_OK);
+            assert_int_equal(phx_ccd_solve(backend, &c.params, &job, NULL), PHX_OK);
             assert_int_equal(phx_ccd_solve_blocks(backend, &c.params, &blocks, NULL), PHX_OK);
             for (size_t i = 0; i < N; ++i) {
                 const size_t b = i / 16, l = i % 16;

@@ -46,7 +46,7 @@ static void expect_rejected(const phx_ccd_params *params, const phx_chain_job *j
         fail();
     }
     assert_int_equal(phx_ccd_validate(params, job, NULL), status);
-    FOR_EACH_BACKEND(backend) assert_int_equal(phx_ccd_solve(backend, params, job), status);
+    FOR_EACH_BACKEND(backend) assert_int_equal(phx_ccd_solve(backend, params, job, NULL), status);
     assert_int_equal(first_difference(before, chains, sizeof chains), -1);
 }
 
@@ -57,14 +57,14 @@ static void a_good_job_is_accepted(void **state) {
     phx_report report;
     assert_int_equal(phx_ccd_validate(&params, &job, &report), PHX_OK);
     assert_int_equal(report.status, PHX_OK);
-    assert_int_equal(phx_ccd_solve(phx_backend_best(), &params, &job), PHX_OK);
+    assert_int_equal(phx_ccd_solve(phx_backend_best(), &params, &job, NULL), PHX_OK);
     assert_true(chains[CHAINS - 1].result.flags & PHX_FLAG_REACHED);
     job.correction = phx_joint_view_of(chains[0].rotation, 16, 16 * CHAINS); /* all roots, all second joints, ... */
     assert_int_equal(phx_chain_job_validate(&job, NULL), PHX_OK);
     job.correction = phx_joint_view_of(chains[0].rotation, 32, 80); /* joints of a chain between those of others */
     assert_int_equal(phx_chain_job_validate(&job, NULL), PHX_OK);
     job.count = 0;
-    assert_int_equal(phx_ccd_solve(phx_backend_best(), &params, &job), PHX_OK);
+    assert_int_equal(phx_ccd_solve(phx_backend_best(), &params, &job, NULL), PHX_OK);
 }
 
 static void params_out_of_range(void **state) {
@@ -130,10 +130,10 @@ static void jobs_that_lack_or_misstate_something(void **state) {
 #undef BAD
     expect_rejected(&params, NULL, PHX_ERROR_NULL, "NULL");
     job = good_job();
-    assert_int_equal(phx_ccd_solve(NULL, &params, &job), PHX_ERROR_NULL);
-    assert_int_equal(phx_ccd_solve_range(phx_backend_best(), &params, &job, 1, 1), PHX_ERROR_COUNT);
-    assert_int_equal(phx_ccd_solve_range(phx_backend_best(), &params, &job, 0, 2), PHX_ERROR_COUNT);
-    assert_int_equal(phx_ccd_solve_range(phx_backend_best(), &params, &job, 0, 0), PHX_OK);
+    assert_int_equal(phx_ccd_solve(NULL, &params, &job, NULL), PHX_ERROR_NULL);
+    assert_int_equal(phx_ccd_solve_range(phx_backend_best(), &params, &job, 1, 1, NULL), PHX_ERROR_COUNT);
+    assert_int_equal(phx_ccd_solve_range(phx_backend_best(), &params, &job, 0, 2, NULL), PHX_ERROR_COUNT);
+    assert_int_equal(phx_ccd_solve_range(phx_backend_best(), &params, &job, 0, 0, NULL), PHX_OK);
 }
 
 static void blocks_that_lack_or_misstate_something(void **state) {

@@ -52,7 +52,7 @@ static phx_chain_job job_over(chain *a, uint32_t joints) {
 static void solve(const phx_backend *backend, chain *a, uint32_t joints, const phx_ccd_params *params, const phx_limit *limits) {
     phx_chain_job job = job_over(a, joints);
     job.limits = limits;
-    assert_int_equal(phx_ccd_solve(backend, params, &job), PHX_OK);
+    assert_int_equal(phx_ccd_solve(backend, params, &job, NULL), PHX_OK);
 }
 
 static void a_quarter_turn_reaches(void **state) {
@@ -198,7 +198,7 @@ static void tolerance_zero_and_budgets_end(void **state) {
         const uint32_t none = 0, one = 1;
         job.budget = PHX_VIEW_ONE(&none);
         params = phx_ccd_params_default();
-        assert_int_equal(phx_ccd_solve(backend, &params, &job), PHX_OK);
+        assert_int_equal(phx_ccd_solve(backend, &params, &job, NULL), PHX_OK);
         assert_int_equal(a.result.iterations, 0);
         assert_int_equal(first_difference(a.solved, a.position, 5 * sizeof(phx_vec3)), -1); /* as animated, to the bit */
         /* also where lengths are other ones, or the pose breaks a limit */
@@ -207,7 +207,7 @@ static void tolerance_zero_and_budgets_end(void **state) {
         for (int j = 1; j < 5; ++j) limits[j] = phx_limit_none();
         for (int k = 0; k < 4; ++k) {
             job.length = phx_joint_view_of(k & 1 ? lengths : NULL, 0, 4), job.limits = k & 2 ? limits : NULL;
-            assert_int_equal(phx_ccd_solve(backend, &params, &job), PHX_OK);
+            assert_int_equal(phx_ccd_solve(backend, &params, &job, NULL), PHX_OK);
             assert_int_equal(first_difference(a.solved, a.position, 5 * sizeof(phx_vec3)), -1);
             for (int j = 0; j < 5; ++j) {
                 const phx_quat q = a.correction[j];
@@ -218,7 +218,7 @@ static void tolerance_zero_and_budgets_end(void **state) {
         }
         job.length.data = NULL, job.limits = NULL;
         job.budget = PHX_VIEW_ONE(&one);
-        assert_int_equal(phx_ccd_solve(backend, &params, &job), PHX_OK);
+        assert_int_equal(phx_ccd_solve(backend, &params, &job, NULL), PHX_OK);
         assert_int_equal(a.result.iterations, 1);
     }
 }
@@ -318,7 +318,7 @@ static void joints_before_from_and_without_weight_stay(void **state) {
         const float weights[7] = {0, 1, 0.5f, 0, 1, 1, 1};
         phx_chain_job job = job_over(&a, 8);
         job.joint_weights = weights;
-        assert_int_equal(phx_ccd_solve(backend, &params, &job), PHX_OK);
+        assert_int_equal(phx_ccd_solve(backend, &params, &job, NULL), PHX_OK);
         if (mode == PHX_CCD_SHARE) assert_true(a.result.flags & PHX_FLAG_REACHED);
         assert_true(fabsf(a.correction[0].w) > 1 - 1e-6f);
         /* joint 3 is stiff: it turns with joint 2 */
@@ -352,14 +352,14 @@ static void the_tip_takes_its_own_rotation_within_its_limit(void **state) {
         a.target_rotation = about((phx_vec3){0, 0, 1}, 2.0f);
         phx_chain_job job = job_over(&a, 3);
         job.target_rotation = PHX_VIEW(&a, target_rotation);
-        assert_int_equal(phx_ccd_solve(backend, &params, &job), PHX_OK);
+        assert_int_equal(phx_ccd_solve(backend, &params, &job, NULL), PHX_OK);
         assert_true(a.result.flags & PHX_FLAG_REACHED);
         for (int k = 0; k < 4; ++k) assert_true(fabsf((&a.correction[2].x)[k] - (&a.target_rotation.x)[k]) < 1e-6f);
 
         phx_limit limits[3] = {phx_limit_none(), phx_limit_none(), phx_limit_cone((phx_vec3){1, 0, 0}, 0.3f)};
         limits[2].twist_min = -0.1f, limits[2].twist_max = 0.1f;
         job.limits = limits;
-        assert_int_equal(phx_ccd_solve(backend, &params, &job), PHX_OK);
+        assert_int_equal(phx_ccd_solve(backend, &params, &job, NULL), PHX_OK);
         assert_true(a.result.flags & PHX_FLAG_LIMIT);
         assert_true(a.result.flags & PHX_FLAG_REACHED);
         /* angle between the last bone and the tip: at most swing and twist together */

@@ -50,7 +50,7 @@ static void solve(const phx_backend *backend, int solver, chain *c) {
     phx_ccd_params ccd = phx_ccd_params_default();
     const phx_fabrik_params fabrik = phx_fabrik_params_default();
     if (solver == 2) ccd.mode = PHX_CCD_PLAIN, ccd.chain.max_iterations = 64;
-    assert_int_equal(solver ? phx_ccd_solve(backend, &ccd, &job) : phx_fabrik_solve(backend, &fabrik, &job, NULL), PHX_OK);
+    assert_int_equal(solver ? phx_ccd_solve(backend, &ccd, &job, NULL) : phx_fabrik_solve(backend, &fabrik, &job, NULL), PHX_OK);
 }
 
 /* finite, bones of their length, unit corrections that lead to the positions, an honest residual and flag */

@@ -308,7 +308,7 @@ static void solve(const phx_backend *backend, solver by, const phx_chain_job *jo
     phx_ccd_params params = phx_ccd_params_default();
     if (by == CCD_PLAIN) params.mode = PHX_CCD_PLAIN;
     if (by == CCD_WITHOUT_RESTARTS) params.restarts = 0;
-    assert_int_equal(phx_ccd_solve(backend, &params, job), PHX_OK);
+    assert_int_equal(phx_ccd_solve(backend, &params, job, NULL), PHX_OK);
 }
 
 static uint32_t count_reached(const phx_backend *backend, solver by, const rig *body, const phx_chain_job *job, const chain *chains) {

@@ -232,8 +232,77 @@ static void the_pelvis_keeps_its_range_whatever_the_root_does(void **state) {
     }
 }
 
+/* Solving takes what lies prepared in the workspace: of another tile, of none, of fewer characters, or a second time it is an error. */
+static void a_tile_is_solved_once_after_it_was_prepared(void **state) {
+    (void)state;
+    enum { COUNT = 2 * PHX_TILE_CHARACTERS };
+    phx_transform *poses = calloc(COUNT * RIG_JOINTS, sizeof *poses), *before = calloc(COUNT * RIG_JOINTS, sizeof *poses);
+    for (int c = 0; c < COUNT; ++c) rig_walk(poses + c * RIG_JOINTS, 0.1f);
+    memcpy(before, poses, COUNT * RIG_JOINTS * sizeof *poses);
+    for (uint32_t workspaces = 0; workspaces < 2; ++workspaces) {
+        phx_crowd_def def = rig_def(NULL, COUNT);
+        def.workspaces = workspaces;
+        phx_crowd *crowd = phx_crowd_create(&def, NULL);
+        phx_crowd_frame frame;
+        memset(&frame, 0, sizeof frame);
+        frame.count = COUNT, frame.dt = 0.01f, frame.poses = phx_poses_of(poses, RIG_JOINTS);
+        assert_int_equal(phx_crowd_solve(crowd, &frame, 0), PHX_ERROR_STATE);
+        frame.count = 3;
+        assert_non_null(phx_crowd_prepare(crowd, &frame, 0).blocks);
+        frame.count = COUNT;
+        assert_int_equal(phx_crowd_solve(crowd, &frame, 0), PHX_ERROR_STATE);
+        assert_non_null(phx_crowd_prepare(crowd, &frame, 0).blocks);
+        assert_non_null(phx_crowd_prepare(crowd, &frame, 1).blocks);
+        if (workspaces) assert_int_equal(phx_crowd_solve(crowd, &frame, 0), PHX_ERROR_STATE);
+        assert_memory_equal(poses, before, COUNT * RIG_JOINTS * sizeof *poses);
+        assert_int_equal(phx_crowd_solve(crowd, &frame, 1), PHX_OK);
+        assert_int_equal(phx_crowd_solve(crowd, &frame, 1), PHX_ERROR_STATE);
+        if (!workspaces) assert_int_equal(phx_crowd_solve(crowd, &frame, 0), PHX_OK);
+        memcpy(poses, before, COUNT * RIG_JOINTS * sizeof *poses);
+        phx_crowd_destroy(crowd);
+    }
+    free(poses), free(before);
+}
+
+/* Characters whose joints share memory would overwrite each other; joints of many characters side by side do not. */
+static void poses_that_overlap_are_named(void **state) {
+    (void)state;
+    enum { COUNT = 20 };
+    static PHX_ALIGN_64 phx_transform poses[2 * 16 * RIG_JOINTS * COUNT];
+    const size_t size = sizeof *poses;
+    const struct {
+        phx_pose_layout layout;
+        size_t character_stride, joint_stride;
+        phx_status expected;
+    } cases[] = {
+        {PHX_POSE_AOS, RIG_JOINTS * size, size, PHX_OK},
+        {PHX_POSE_AOS, size, COUNT * size, PHX_OK}, /* joint after joint */
+        {PHX_POSE_AOS, (RIG_JOINTS - 1) * size, size, PHX_OK}, /* the last joint is not read */
+        {PHX_POSE_AOS, (RIG_JOINTS - 2) * size, size, PHX_ERROR_OVERLAP},
+        {PHX_POSE_AOS, size, size, PHX_ERROR_OVERLAP},
+        {PHX_POSE_AOS, size, (COUNT - 1) * size, PHX_ERROR_OVERLAP},
+        {PHX_POSE_ROWS, RIG_JOINTS * 640, 640, PHX_OK},
+        {PHX_POSE_ROWS, 640, 2 * 640, PHX_OK},
+        {PHX_POSE_ROWS, 640, 640, PHX_ERROR_OVERLAP},
+        {PHX_POSE_ROWS, 0, 640, PHX_ERROR_OVERLAP},
+    };
+    phx_crowd_def def = rig_def(NULL, COUNT);
+    phx_crowd *crowd = phx_crowd_create(&def, NULL);
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
+        phx_crowd_frame frame;
+        memset(&frame, 0, sizeof frame);
+        frame.count = COUNT, frame.poses = phx_poses_of(poses, RIG_JOINTS);
+        frame.poses.layout = cases[k].layout, frame.poses.character_stride = cases[k].character_stride, frame.poses.joint_stride = cases[k].joint_stride;
+        phx_report report;
+        assert_int_equal(phx_crowd_validate(crowd, &frame, &report), cases[k].expected);
+        if (cases[k].expected) assert_non_null(strstr(report.text, "'poses' has character stride"));
+    }
+    phx_crowd_destroy(crowd);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_tile_is_solved_once_after_it_was_prepared), cmocka_unit_test(poses_that_overlap_are_named),
         cmocka_unit_test(the_pelvis_keeps_its_range_whatever_the_root_does),
         cmocka_unit_test(the_budget_goes_to_the_highest_scores), cmocka_unit_test(wrong_arguments_are_named),
         cmocka_unit_test(threads_change_no_bit),                 cmocka_unit_test(replay_repeats_the_last_correction),

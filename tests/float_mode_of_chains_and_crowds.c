@@ -92,7 +92,7 @@ static int solve_chains(int solver, const phx_backend *backend, uint32_t options
     if (solver == AIM) return (int)phx_aim_solve(backend, &aim, job, NULL);
     if (options & CHAIN_SOFT) fabrik.chain.soft_start = params.chain.soft_start = 0.9f;
     if (options & CHAIN_STRETCH) fabrik.chain.max_stretch = params.chain.max_stretch = 1.2f;
-    return (int)(solver == CCD ? phx_ccd_solve(backend, &params, job) : phx_fabrik_solve(backend, &fabrik, job, NULL));
+    return (int)(solver == CCD ? phx_ccd_solve(backend, &params, job, NULL) : phx_fabrik_solve(backend, &fabrik, job, NULL));
 }
 
 static int finite_answer(const chain_data *data, size_t i) {

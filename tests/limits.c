@@ -196,6 +196,29 @@ static void a_narrow_ellipse_keeps_the_part_along_its_long_axis(void **state) {
     }
 }
 
+/* What a limit allows it leaves alone: applied a thousand times, the rotation is where the first time put it. */
+static void limits_applied_again_and_again_do_not_creep(void **state) {
+    (void)state;
+    random_state r = random_seeded("limits again and again", 0xC4EE9);
+    static const float swings[] = {0.0f, 1e-6f, 1e-5f, 1e-4f, 1e-3f, 0.01f, 0.3f, 1.0f, 2.5f};
+    enum { SWINGS = sizeof swings / sizeof *swings };
+    FOR_EACH_BACKEND(backend) {
+        for (int round = 0; round < SWINGS * SWINGS * 4; ++round) {
+            const phx_vec3 axis = random_direction(&r);
+            phx_vec3 side = random_direction(&r);
+            phx_limit limit = phx_limit_ellipse(axis, side, swings[round % SWINGS], swings[round / SWINGS % SWINGS]);
+            if (phx_limit_validate(&limit, NULL) != PHX_OK) continue;
+            const phx_quat first = apply(backend, &limit, random_rotation(&r), NULL);
+            phx_quat now = first;
+            for (int again = 0; again < 1000; ++again) now = apply(backend, &limit, now, NULL);
+            const dquat since = dmul(dconj(wide(first)), wide(now));
+            const double turned = 2 * sqrt(since.x * since.x + since.y * since.y + since.z * since.z);
+            if (turned > 1e-4) fail_msg("%s, ellipse of %g and %g: %g rad away after a thousand times", phx_backend_name(backend), (double)limit.max_swing,
+                                        (double)limit.max_swing_across, turned);
+        }
+    }
+}
+
 static void half_turns_are_defined(void **state) {
     (void)state;
     FOR_EACH_BACKEND(backend) {
@@ -291,6 +314,7 @@ int main(void) {
         cmocka_unit_test(hinge_keeps_the_sign_of_its_angle),
         cmocka_unit_test(what_a_hinge_has_no_use_for_is_not_read),
         cmocka_unit_test(a_range_may_pass_pi),
+        cmocka_unit_test(limits_applied_again_and_again_do_not_creep),
         cmocka_unit_test(a_narrow_ellipse_keeps_the_part_along_its_long_axis),
         cmocka_unit_test(half_turns_are_defined),
         cmocka_unit_test(every_backend_gives_the_same_bits),

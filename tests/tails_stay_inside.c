@@ -124,7 +124,7 @@ static phx_status by_fabrik(const phx_backend *backend, const phx_chain_job *job
 }
 static phx_status by_ccd(const phx_backend *backend, const phx_chain_job *job) {
     const phx_ccd_params params = phx_ccd_params_default();
-    return phx_ccd_solve(backend, &params, job);
+    return phx_ccd_solve(backend, &params, job, NULL);
 }
 static phx_status by_aim(const phx_backend *backend, const phx_chain_job *job) {
     const phx_aim_params params = phx_aim_params_default();

@@ -55,7 +55,7 @@ static void solving_takes_no_memory_and_no_lock(void **state) {
             phx_report report;
             const unsigned long before = calls;
             assert_int_equal(phx_fabrik_solve(backend, &fabrik, &job, &report), PHX_OK);
-            assert_int_equal(phx_ccd_solve(backend, &ccd, &job), PHX_OK);
+            assert_int_equal(phx_ccd_solve(backend, &ccd, &job, NULL), PHX_OK);
             assert_int_equal(phx_limit_apply(backend, limits, 300, phx_view_of(job.rotation.data, job.rotation.chain_stride),
                                              phx_view_of(job.rotation_out.data, job.rotation_out.chain_stride), (phx_view){0}, &report), PHX_OK);
             assert_int_equal(calls, before);

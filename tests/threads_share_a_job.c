@@ -98,7 +98,7 @@ typedef struct chain_work {
 static int solve_chains(void *context, size_t piece) {
     const chain_work *w = context;
     const size_t first = piece * BLOCKS_A_PIECE, count = length_of(piece, phx_chain_job_block_count(&w->job));
-    if (w->ccd) return phx_ccd_solve_range(w->backend, &w->ccd_params, &w->job, first, count) == PHX_OK;
+    if (w->ccd) return phx_ccd_solve_range(w->backend, &w->ccd_params, &w->job, first, count, NULL) == PHX_OK;
     return phx_fabrik_solve_range(w->backend, &w->fabrik, &w->job, first, count, NULL) == PHX_OK;
 }
 
@@ -119,7 +119,7 @@ static void two_thousand_chains(void **state) {
                 chain_data *data = repeat < 0 ? &expected : &actual;
                 chain_data_copy(data, &given);
                 w.job = chain_data_job(data, options, limits);
-                if (repeat < 0) assert_true(w.ccd ? phx_ccd_solve(backend, &w.ccd_params, &w.job) == PHX_OK : phx_fabrik_solve(backend, &w.fabrik, &w.job, NULL) == PHX_OK);
+                if (repeat < 0) assert_true(w.ccd ? phx_ccd_solve(backend, &w.ccd_params, &w.job, NULL) == PHX_OK : phx_fabrik_solve(backend, &w.fabrik, &w.job, NULL) == PHX_OK);
                 else over_threads(pieces_of(phx_chain_job_block_count(&w.job)), solve_chains, &w);
                 if (repeat >= 0 && !chain_data_equal(&expected, &actual)) fail();
             }

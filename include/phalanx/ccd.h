@@ -53,11 +53,11 @@ PHX_API phx_status phx_ccd_solve_blocks(const phx_backend *backend, const phx_cc
 PHX_API phx_status phx_ccd_validate(const phx_ccd_params *params, const phx_chain_job *job, phx_report *report);
 
 /* Validates, then solves all chains. On error nothing is written. */
-PHX_API phx_status phx_ccd_solve(const phx_backend *backend, const phx_ccd_params *params, const phx_chain_job *job);
+PHX_API phx_status phx_ccd_solve(const phx_backend *backend, const phx_ccd_params *params, const phx_chain_job *job, phx_report *report);
 
 /* The blocks [first, first + count) of phx_chain_job_block_count(job); threads may work on disjoint ranges of one job. */
 PHX_API phx_status phx_ccd_solve_range(const phx_backend *backend, const phx_ccd_params *params, const phx_chain_job *job, size_t first,
-                                       size_t count);
+                                       size_t count, phx_report *report);
 
 PHX_EXTERN_C_END
 #endif

@@ -198,7 +198,7 @@ typedef struct phx_ray_blocks {
     uint16_t active[PHX_TILE_CHARACTERS / PHX_BLOCK_LANES];
 } phx_ray_blocks;
 
-/* Checks a frame once, in words that name the field; prepare and solve check only what keeps them from touching wrong memory. */
+/* Checks a frame once, in words that name the field, poses that overlap included; prepare and solve check only what keeps them from touching wrong memory. */
 PHX_API phx_status phx_crowd_validate(const phx_crowd *crowd, const phx_crowd_frame *frame, phx_report *report);
 
 PHX_API uint32_t phx_crowd_tiles(const phx_crowd *crowd);                       /* of the capacity */
@@ -206,7 +206,8 @@ PHX_API uint32_t phx_crowd_frame_tiles(const phx_crowd *crowd, const phx_crowd_f
 
 /* Poses to rays. Blocks is NULL where the arguments are out of range. Valid until the tile (or its workspace) is prepared again. */
 PHX_API phx_ray_blocks phx_crowd_prepare(phx_crowd *crowd, const phx_crowd_frame *frame, uint32_t tile);
-/* Hits to corrected poses; the same frame values as in prepare. */
+/* Hits to corrected poses; the same frame values as in prepare. PHX_ERROR_STATE where this tile does not lie prepared in its workspace:
+ * never prepared, solved already, or its worker has prepared another one since. */
 PHX_API phx_status phx_crowd_solve(phx_crowd *crowd, const phx_crowd_frame *frame, uint32_t tile);
 
 /* ---- whole frames ---- */

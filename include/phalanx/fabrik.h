@@ -45,6 +45,9 @@ PHX_API phx_fabrik_params phx_fabrik_params_default(void);
 PHX_API phx_status phx_fabrik_solve_blocks(const phx_backend *backend, const phx_fabrik_params *params, const phx_chain_blocks *blocks,
                                            size_t first, size_t count, phx_report *report);
 
+/* What is wrong with a job, in words that name the field; report may be NULL. */
+PHX_API phx_status phx_fabrik_validate(const phx_fabrik_params *params, const phx_chain_job *job, phx_report *report);
+
 /* All chains of a job; validates first. On error nothing is written. */
 PHX_API phx_status phx_fabrik_solve(const phx_backend *backend, const phx_fabrik_params *params, const phx_chain_job *job, phx_report *report);
 

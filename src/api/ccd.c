@@ -85,12 +85,13 @@ phx_status phx_ccd_validate(const phx_ccd_params *params, const phx_chain_job *j
 }
 
 phx_status phx_ccd_solve_range(const phx_backend *backend, const phx_ccd_params *params, const phx_chain_job *job, size_t first,
-                               size_t count) {
-    if (!backend) return PHX_ERROR_NULL;
-    const phx_status status = phx_ccd_validate(params, job, NULL);
+                               size_t count, phx_report *report) {
+    if (!backend) return phx_reject(report, PHX_ERROR_NULL, "ccd job: 'backend' is NULL");
+    const phx_status status = phx_ccd_validate(params, job, report);
     if (status) return status;
     const size_t blocks = phx_chain_job_block_count(job);
-    if (first > blocks || count > blocks - first) return PHX_ERROR_COUNT;
+    if (first > blocks || count > blocks - first)
+        return phx_reject(report, PHX_ERROR_COUNT, "ccd job: blocks [%zu, %zu + %zu) are not within the %zu there are", first, first, count, blocks);
     if (count == 0) return PHX_OK;
     phx_ccd_setup setup;
     phx_ccd_prepare(params, job->joints, job->limits, job->joint_weights, &setup);
@@ -99,6 +100,6 @@ phx_status phx_ccd_solve_range(const phx_backend *backend, const phx_ccd_params 
     return PHX_OK;
 }
 
-phx_status phx_ccd_solve(const phx_backend *backend, const phx_ccd_params *params, const phx_chain_job *job) {
-    return phx_ccd_solve_range(backend, params, job, 0, phx_chain_job_block_count(job));
+phx_status phx_ccd_solve(const phx_backend *backend, const phx_ccd_params *params, const phx_chain_job *job, phx_report *report) {
+    return phx_ccd_solve_range(backend, params, job, 0, phx_chain_job_block_count(job), report);
 }

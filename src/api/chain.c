@@ -30,7 +30,8 @@ phx_status phx_chain_check_ranges(const char *name, const phx_chain_params *para
     if (params->twist != PHX_TWIST_PLANE && params->twist != PHX_TWIST_INHERIT)
         return phx_reject(report, PHX_ERROR_VALUE, "%s: 'twist' is %d, neither PHX_TWIST_PLANE nor PHX_TWIST_INHERIT", name, (int)params->twist);
     if (params->max_iterations < 1 || params->max_iterations > 1024)
-        return phx_reject(report, PHX_ERROR_VALUE, "%s: 'max_iterations' is %u, outside [1, 1024]", name, (unsigned)params->max_iterations);
+        return phx_reject(report, PHX_ERROR_VALUE, "%s: 'max_iterations' is %u, outside [1, 1024]%s", name, (unsigned)params->max_iterations,
+                          params->max_iterations == 0 ? ": if the whole struct is zero, start from its ..._default()" : "");
     phx_status status = phx_check_range(name, "tolerance", params->tolerance, 0.0f, 1.0f, report);
     if (!status) status = phx_check_range(name, "direction_tolerance", params->direction_tolerance, 1e-6f, 0.5f, report);
     if (!status) status = phx_check_range(name, "soft_start", params->soft_start, 1e-3f, 1.0f, report);
@@ -88,32 +89,22 @@ phx_status phx_chain_check_blocks(const char *name, const phx_chain_blocks *bloc
         {"flags", blocks->flags, 0},
     };
     for (size_t i = 0; i < sizeof fields / sizeof *fields; ++i) {
-        if (!fields[i].rows && fields[i].required) return phx_reject(report, PHX_ERROR_NULL, "%s: '%s' is required but NULL", name, fields[i].name);
+        if (!fields[i].rows && fields[i].required)
+            return phx_reject(report, PHX_ERROR_NULL, "%s: '%s' is required but NULL: give rows of 16 chains", name, fields[i].name);
         if ((uintptr_t)fields[i].rows % 64)
             return phx_reject(report, PHX_ERROR_ALIGN, "%s: '%s' is not at a multiple of 64 bytes", name, fields[i].name);
     }
     return PHX_OK;
 }
 
-/* Do elements of an output share bytes with each other? Joint j lies j joint strides on, and so among the chains near that place. */
-static int overlaps_itself(const phx_joint_view *view, size_t size, size_t count, uint32_t joints) {
-    const size_t chain = view->chain_stride, joint = view->joint_stride;
-    if (count < 2 || chain >= (joints - 1) * joint + size) return 0;
-    for (uint32_t j = 1; j < joints; ++j) {
-        const size_t chains = j * joint / chain, apart = j * joint % chain;
-        if ((apart < size && chains < count) || (chain - apart < size && chains + 1 < count)) return 1;
-    }
-    return 0;
-}
-
 static phx_status check_joint_view(const char *name, const char *field, const phx_joint_view *view, size_t size, int required, int output,
                                    size_t count, uint32_t joints, phx_report *report) {
-    if (!view->data) return required ? phx_reject(report, PHX_ERROR_NULL, "%s: '%s' is required but NULL", name, field) : PHX_OK;
+    if (!view->data) return required ? phx_reject(report, PHX_ERROR_NULL, "%s: '%s' is required but NULL: give its first element and strides", name, field) : PHX_OK;
     if (view->joint_stride < size)
         return phx_reject(report, PHX_ERROR_STRIDE, "%s: '%s' has joint stride %zu, less than %zu", name, field, view->joint_stride, size);
     if (view->chain_stride < size && count > 1 && (output || view->chain_stride != 0))
         return phx_reject(report, PHX_ERROR_STRIDE, "%s: '%s' has chain stride %zu, less than %zu", name, field, view->chain_stride, size);
-    if (output && overlaps_itself(view, size, count, joints))
+    if (output && phx_overlaps_itself(view->chain_stride, view->joint_stride, size, count, joints))
         return phx_reject(report, PHX_ERROR_OVERLAP, "%s: '%s' has chain stride %zu and joint stride %zu, by which its own elements overlap", name, field,
                           view->chain_stride, view->joint_stride);
     return PHX_OK;

@@ -10,8 +10,7 @@ phx_fabrik_params phx_fabrik_params_default(void) {
     return params;
 }
 
-static phx_status check(const char *name, const phx_backend *backend, const phx_fabrik_params *params, phx_report *report) {
-    if (!backend) return phx_reject(report, PHX_ERROR_NULL, "%s: 'backend' is NULL", name);
+static phx_status check(const char *name, const phx_fabrik_params *params, phx_report *report) {
     if (!params) return phx_reject(report, PHX_ERROR_NULL, "%s: 'params' is NULL", name);
     return phx_chain_check_ranges(name, &params->chain, report);
 }
@@ -43,7 +42,8 @@ static void prepare_limited(const phx_fabrik_params *params, uint32_t joints, co
 phx_status phx_fabrik_solve_blocks(const phx_backend *backend, const phx_fabrik_params *params, const phx_chain_blocks *blocks, size_t first,
                                    size_t count, phx_report *report) {
     static const char name[] = "fabrik blocks";
-    phx_status status = check(name, backend, params, report);
+    if (!backend) return phx_reject(report, PHX_ERROR_NULL, "%s: 'backend' is NULL", name);
+    phx_status status = check(name, params, report);
     if (!status) status = phx_chain_check_blocks(name, blocks, report);
     if (!status) status = check_range(name, first, count, blocks->count, report);
     if (status) return status;
@@ -61,10 +61,18 @@ phx_status phx_fabrik_solve_blocks(const phx_backend *backend, const phx_fabrik_
     return phx_accept(report);
 }
 
+phx_status phx_fabrik_validate(const phx_fabrik_params *params, const phx_chain_job *job, phx_report *report) {
+    static const char name[] = "fabrik job";
+    phx_status status = check(name, params, report);
+    if (!status) status = phx_chain_check_job(name, job, report);
+    return status ? status : phx_accept(report);
+}
+
 phx_status phx_fabrik_solve_range(const phx_backend *backend, const phx_fabrik_params *params, const phx_chain_job *job, size_t first,
                                   size_t count, phx_report *report) {
     static const char name[] = "fabrik job";
-    phx_status status = check(name, backend, params, report);
+    if (!backend) return phx_reject(report, PHX_ERROR_NULL, "%s: 'backend' is NULL", name);
+    phx_status status = check(name, params, report);
     if (!status) status = phx_chain_check_job(name, job, report);
     if (!status) status = check_range(name, first, count, phx_chain_job_block_count(job), report);
     if (status) return status;

@@ -54,9 +54,13 @@ static phx_status check_span(const char *name, const char *low_name, const char 
 phx_status phx_limit_check(const char *name, const phx_limit *limit, phx_report *report) {
     if (limit->type == PHX_LIMIT_NONE) return PHX_OK;
     if (limit->type != PHX_LIMIT_HINGE && limit->type != PHX_LIMIT_CONE && limit->type != PHX_LIMIT_ELLIPSE)
-        return phx_reject(report, PHX_ERROR_VALUE, "%s: 'type' is %d, none of phx_limit_type", name, (int)limit->type);
-    if (!usable(dot4(limit->rest, limit->rest))) return phx_reject(report, PHX_ERROR_VALUE, "%s: 'rest' is no rotation", name);
-    if (!usable(dot3(limit->axis, limit->axis))) return phx_reject(report, PHX_ERROR_VALUE, "%s: 'axis' has no length", name);
+        return phx_reject(report, PHX_ERROR_VALUE, "%s: 'type' is %d, none of phx_limit_type (0 to 3)", name, (int)limit->type);
+    if (!usable(dot4(limit->rest, limit->rest)))
+        return phx_reject(report, PHX_ERROR_VALUE, "%s: 'rest' is (%g %g %g %g), no rotation: start from phx_limit_none(), or set it to (0 0 0 1)", name,
+                          (double)limit->rest.x, (double)limit->rest.y, (double)limit->rest.z, (double)limit->rest.w);
+    if (!usable(dot3(limit->axis, limit->axis)))
+        return phx_reject(report, PHX_ERROR_VALUE, "%s: 'axis' is (%g %g %g): give it a length between 1e-12 and 1e12", name, (double)limit->axis.x,
+                          (double)limit->axis.y, (double)limit->axis.z);
     if (limit->type == PHX_LIMIT_HINGE) return check_span(name, "min", "max", limit->min, limit->max, report);
     phx_status status = check_span(name, "twist_min", "twist_max", limit->twist_min, limit->twist_max, report);
     if (!status) status = phx_check_range(name, "max_swing", limit->max_swing, 0.0f, pi, report);
@@ -66,7 +70,8 @@ phx_status phx_limit_check(const char *name, const phx_limit *limit, phx_report 
     const phx_vec3 across = cross3(limit->axis, limit->side);
     if (!usable(dot3(limit->side, limit->side)) ||
         !(dot3(across, across) > 1e-6f * dot3(limit->axis, limit->axis) * dot3(limit->side, limit->side)))
-        return phx_reject(report, PHX_ERROR_VALUE, "%s: 'side' has no length, or lies along 'axis'", name);
+        return phx_reject(report, PHX_ERROR_VALUE, "%s: 'side' is (%g %g %g), which has no length or lies along 'axis'", name, (double)limit->side.x,
+                          (double)limit->side.y, (double)limit->side.z);
     return PHX_OK;
 }
 
@@ -97,6 +102,7 @@ phx_limit_setup phx_limit_prepare(const phx_limit *limit) {
     setup.across = cross3(setup.axis, setup.side);
     setup.tan_side = hinge ? 1.0f : tangent_of_quarter(limit->max_swing); /* a hinge's swing is nobody's business, and may be anything */
     setup.tan_across = ellipse ? tangent_of_quarter(limit->max_swing_across) : setup.tan_side;
+    setup.slack = ellipse ? 4e-7f : 0.0f;
     setup.inverse_side = 1.0f / setup.tan_side, setup.inverse_across = 1.0f / setup.tan_across;
     return setup;
 }

@@ -52,6 +52,14 @@ phx_poses phx_poses_of(phx_transform *transforms, uint32_t joints_per_character)
     return poses;
 }
 
+/* bytes from a joint's first to the end of its last field */
+static size_t element_of(const phx_poses *poses, int scaled) {
+    size_t element = poses->translation_offset + 12;
+    if (poses->rotation_offset + 16 > element) element = poses->rotation_offset + 16;
+    if (scaled && poses->scale_offset + 12 > element) element = poses->scale_offset + 12;
+    return element;
+}
+
 phx_status phx_check_poses(const char *job, const phx_poses *poses, int scaled, phx_report *report) {
     if (!poses->data) return phx_reject(report, PHX_ERROR_NULL, "%s: 'poses.data' is NULL", job);
     if (poses->layout != PHX_POSE_AOS && poses->layout != PHX_POSE_COMPACT && poses->layout != PHX_POSE_ROWS)
@@ -62,14 +70,22 @@ phx_status phx_check_poses(const char *job, const phx_poses *poses, int scaled, 
         if (poses->joint_stride < 640) return phx_reject(report, PHX_ERROR_STRIDE, "%s: 'poses.joint_stride' is %zu, less than 640", job, poses->joint_stride);
         return PHX_OK;
     }
-    size_t element = poses->translation_offset + 12;
-    if (poses->rotation_offset + 16 > element) element = poses->rotation_offset + 16;
-    if (scaled && poses->scale_offset + 12 > element) element = poses->scale_offset + 12;
+    const size_t element = element_of(poses, scaled);
     if (poses->joint_stride < element)
         return phx_reject(report, PHX_ERROR_STRIDE, "%s: 'poses.joint_stride' is %zu, less than %zu", job, poses->joint_stride, element);
     if (poses->character_stride < element)
         return phx_reject(report, PHX_ERROR_STRIDE, "%s: 'poses.character_stride' is %zu, less than %zu", job, poses->character_stride, element);
     return PHX_OK;
+}
+
+phx_status phx_check_poses_apart(const char *job, const phx_poses *poses, int scaled, size_t count, uint32_t joints, phx_report *report) {
+    size_t first = poses->translation_offset < poses->rotation_offset ? poses->translation_offset : poses->rotation_offset;
+    if (scaled && poses->scale_offset < first) first = poses->scale_offset;
+    size_t size = element_of(poses, scaled) - first, joint = poses->joint_stride, character = poses->character_stride;
+    if (poses->layout == PHX_POSE_ROWS) size = 640, count = (count + PHX_BLOCK_LANES - 1) / PHX_BLOCK_LANES;
+    if (!phx_overlaps_itself(character, joint, size, count, joints)) return PHX_OK;
+    return phx_reject(report, PHX_ERROR_OVERLAP, "%s: 'poses' has character stride %zu and joint stride %zu, by which joints of %zu %s overlap", job,
+                      character, joint, count, poses->layout == PHX_POSE_ROWS ? "rows of characters" : "characters");
 }
 
 void phx_plan_walk(const phx_skeleton *skeleton, const uint16_t *wanted, uint32_t wanted_count, uint16_t *joints, uint16_t *parents,

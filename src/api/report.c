@@ -58,7 +58,8 @@ phx_status phx_check_fields(const char *job, const phx_field *fields, size_t cou
     for (size_t i = 0; i < count; ++i) {
         const phx_field *field = fields + i;
         if (!field->view->data) {
-            if (field->required) return phx_reject(report, PHX_ERROR_NULL, "%s: '%s' is required but NULL", job, field->name);
+            if (field->required)
+                return phx_reject(report, PHX_ERROR_NULL, "%s: '%s' is required but NULL: give its first element and stride", job, field->name);
             continue;
         }
         if (field->view->stride == 0 && !field->output) continue;
@@ -95,7 +96,20 @@ phx_status phx_check_overlap(const char *job, const phx_field *fields, size_t co
     return PHX_OK;
 }
 
+/* Joint j lies j joint strides on, and so among the chains near that place. */
+int phx_overlaps_itself(size_t chain_stride, size_t joint_stride, size_t size, size_t count, uint32_t joints) {
+    if (count < 2 || chain_stride >= (joints - 1) * joint_stride + size) return 0;
+    if (chain_stride == 0) return 1;
+    for (uint32_t j = 1; j < joints; ++j) {
+        const size_t chains = j * joint_stride / chain_stride, apart = j * joint_stride % chain_stride;
+        if ((apart < size && chains < count) || (chain_stride - apart < size && chains + 1 < count)) return 1;
+    }
+    return 0;
+}
+
 phx_status phx_check_range(const char *job, const char *name, float value, float low, float high, phx_report *report) {
     if (low <= value && value <= high) return PHX_OK;
-    return phx_reject(report, PHX_ERROR_VALUE, "%s: '%s' is %g, outside [%g, %g]", job, name, (double)value, (double)low, (double)high);
+    static const char *const zeroed = ": if the whole struct is zero, start from its ..._default()";
+    return phx_reject(report, PHX_ERROR_VALUE, "%s: '%s' is %g, outside [%g, %g]%s", job, name, (double)value, (double)low, (double)high,
+                      value == 0.0f ? zeroed : "");
 }

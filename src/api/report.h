@@ -36,10 +36,14 @@ phx_status phx_check_fields(const char *job, const phx_field *fields, size_t cou
  * except with one value that is repeated. */
 phx_status phx_check_overlap(const char *job, const phx_field *fields, size_t count, size_t elements, phx_report *report);
 
+/* Do elements of an array of `count` chains (or characters) of `joints` joints share bytes with each other? */
+int phx_overlaps_itself(size_t chain_stride, size_t joint_stride, size_t size, size_t count, uint32_t joints);
+
 /* low <= value <= high, which NaN fails */
 phx_status phx_check_range(const char *job, const char *name, float value, float low, float high, phx_report *report);
 
-
 /* Strides and alignment of a pose array; `scaled`: scales are read too. */
 phx_status phx_check_poses(const char *job, const phx_poses *poses, int scaled, phx_report *report);
+/* no two joints of `count` characters share bytes; for poses that passed the check above */
+phx_status phx_check_poses_apart(const char *job, const phx_poses *poses, int scaled, size_t count, uint32_t joints, phx_report *report);
 #endif

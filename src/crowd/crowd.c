@@ -272,7 +272,9 @@ static phx_crowd *lay_out(arena *a, const phx_crowd_def *def, uint32_t slot_coun
     phx_rows3 *scales = def->scaled ? take(a, workspaces * PHX_TILE_GROUPS * slot_count * sizeof *scales) : NULL;
     phx_foot_rows *feet = take(a, workspaces * PHX_TILE_GROUPS * legs * sizeof *feet);
     phx_ray_block *rays = take(a, workspaces * PHX_TILE_GROUPS * legs * 2 * sizeof *rays);
+    phx_prepared *prepared = take(a, workspaces * sizeof *prepared);
     if (!crowd) return NULL;
+    crowd->prepared = prepared;
     crowd->tiles = (uint32_t)tiles, crowd->workspaces = (uint32_t)workspaces, crowd->per_tile = def->workspaces == 0;
     crowd->characters = characters, crowd->legs = leg_states, crowd->carried = carried, crowd->replays = replays, crowd->root_rotation = root_rotation, crowd->root_position = root_position;
     crowd->good = good, crowd->joints = joint_rows, crowd->scales = scales, crowd->feet = feet, crowd->rays = rays;
@@ -365,7 +367,8 @@ uint32_t phx_crowd_frame_tiles(const phx_crowd *crowd, const phx_crowd_frame *fr
     return (count + PHX_TILE_CHARACTERS - 1) / PHX_TILE_CHARACTERS;
 }
 
-phx_status phx_crowd_validate(const phx_crowd *crowd, const phx_crowd_frame *frame, phx_report *report) {
+/* `thorough` looks for poses that overlap too, which where characters are interleaved takes as long as part of a tile */
+static phx_status validate(const phx_crowd *crowd, const phx_crowd_frame *frame, int thorough, phx_report *report) {
     static const char name[] = "crowd frame";
     if (!crowd) return phx_reject(report, PHX_ERROR_NULL, "%s: 'crowd' is NULL", name);
     if (!frame) return phx_reject(report, PHX_ERROR_NULL, "%s: 'frame' is NULL", name);
@@ -376,7 +379,10 @@ phx_status phx_crowd_validate(const phx_crowd *crowd, const phx_crowd_frame *fra
     if (!frame->bodies && crowd->setup.bodies) return phx_reject(report, PHX_ERROR_NULL, "%s: 'bodies' is NULL, but the crowd was defined with bodies", name);
     if (frame->bodies && !crowd->setup.bodies) return phx_reject(report, PHX_ERROR_STATE, "%s: 'bodies' are given, but the crowd was defined without", name);
     if (frame->count == 0) return phx_accept(report);
-    const phx_status status = phx_check_poses(name, &frame->poses, crowd->setup.scaled, report);
+    const phx_walk_plan *plan = &crowd->setup.plan;
+    const uint32_t joints = frame->poses.layout == PHX_POSE_COMPACT ? plan->count : plan->joints[plan->count - 1] + 1u;
+    phx_status status = phx_check_poses(name, &frame->poses, crowd->setup.scaled, report);
+    if (!status && thorough) status = phx_check_poses_apart(name, &frame->poses, crowd->setup.scaled, frame->count, joints, report);
     if (status) return status;
     const phx_field fields[] = {
         {"root_position", &frame->root_position, 12, 0, 0},
@@ -388,6 +394,8 @@ phx_status phx_crowd_validate(const phx_crowd *crowd, const phx_crowd_frame *fra
     const phx_status checked = phx_check_fields(name, fields, sizeof fields / sizeof *fields, report);
     return checked ? checked : phx_accept(report);
 }
+
+phx_status phx_crowd_validate(const phx_crowd *crowd, const phx_crowd_frame *frame, phx_report *report) { return validate(crowd, frame, 1, report); }
 
 phx_crowd_step phx_crowd_step_of(const phx_crowd_setup *setup, float dt) {
     phx_crowd_step step;
@@ -425,9 +433,10 @@ static phx_crowd_task task_of(phx_crowd *crowd, const phx_crowd_frame *frame, ui
 phx_ray_blocks phx_crowd_prepare(phx_crowd *crowd, const phx_crowd_frame *frame, uint32_t tile) {
     phx_ray_blocks rays;
     memset(&rays, 0, sizeof rays);
-    if (phx_crowd_validate(crowd, frame, NULL) || tile >= phx_crowd_frame_tiles(crowd, frame)) return rays;
+    if (validate(crowd, frame, 0, NULL) || tile >= phx_crowd_frame_tiles(crowd, frame)) return rays;
     phx_crowd_task task = task_of(crowd, frame, tile, 0);
     task.wanted = rays.active;
+    crowd->prepared[crowd->per_tile ? tile : frame->worker] = (phx_prepared){tile + 1, task.count};
     crowd->backend->crowd_prepare(&task);
     const uint32_t groups = (task.count + PHX_BLOCK_LANES - 1) / PHX_BLOCK_LANES;
     rays.blocks = task.rays, rays.count = groups * crowd->setup.leg_count * 2;
@@ -436,10 +445,13 @@ phx_ray_blocks phx_crowd_prepare(phx_crowd *crowd, const phx_crowd_frame *frame,
 }
 
 phx_status phx_crowd_solve(phx_crowd *crowd, const phx_crowd_frame *frame, uint32_t tile) {
-    const phx_status status = phx_crowd_validate(crowd, frame, NULL);
+    const phx_status status = validate(crowd, frame, 0, NULL);
     if (status) return status;
     if (tile >= phx_crowd_frame_tiles(crowd, frame)) return PHX_ERROR_COUNT;
     const phx_crowd_task task = task_of(crowd, frame, tile, 1);
+    phx_prepared *prepared = crowd->prepared + (crowd->per_tile ? tile : frame->worker);
+    if (prepared->tile != tile + 1 || prepared->count < task.count) return PHX_ERROR_STATE;
+    prepared->tile = 0;
     crowd->backend->crowd_solve(&task);
     return PHX_OK;
 }

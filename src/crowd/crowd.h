@@ -147,6 +147,12 @@ typedef struct phx_crowd_task {
 
 /* The crowd itself: one allocation. Whoever looks inside (drawing, capture) only reads, but for the state that a replay starts from. */
 enum { PHX_TILE_GROUPS = PHX_TILE_CHARACTERS / PHX_BLOCK_LANES };
+/* What lies in a workspace between prepare and solve; a cache line, as every worker writes its own. */
+typedef struct phx_prepared {
+    PHX_ALIGN_64 uint32_t tile; /* + 1; 0 = nothing */
+    uint32_t count;             /* characters */
+} phx_prepared;
+
 struct phx_crowd {
     const phx_backend *backend;
     phx_allocator allocator;
@@ -168,6 +174,7 @@ struct phx_crowd {
     phx_rows3 *scales;
     phx_foot_rows *feet;
     phx_ray_block *rays;
+    phx_prepared *prepared;
 };
 
 /* Legs of a crowd's rig; false where the crowd is NULL. */

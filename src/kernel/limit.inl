@@ -24,14 +24,15 @@ static inline lm limit_swing(const phx_limit_setup *limit, lv3 *v, lf *w) {
     const lv3 side = v3_splat3(limit->side), across = v3_splat3(limit->across);
     const lf inverse = f_div(one, f_add(one, *w));
     lf a = f_mul(v3_dot(*v, side), inverse), b = f_mul(v3_dot(*v, across), inverse);
-    lf u = f_mul(a, f_splat(limit->inverse_side)), t = f_mul(b, f_splat(limit->inverse_across));
+    const lf slack = f_splat(limit->slack), most = f_add(slack, slack), zero = f_splat(0.0f); /* moved to within the one, it is let be within the other */
+    lf u = f_mul(f_max(f_sub(f_abs(a), most), zero), f_splat(limit->inverse_side)), t = f_mul(f_max(f_sub(f_abs(b), most), zero), f_splat(limit->inverse_across));
     const lm outside = f_lt(one, f_add(f_mul(u, u), f_mul(t, t)));
     if (m_any(outside)) {
         if (limit->type == PHX_LIMIT_ELLIPSE) { /* into the box first: a narrow ellipse keeps the part along its long axis */
             a = f_max(f_min(a, f_splat(limit->tan_side)), f_splat(-limit->tan_side));
             b = f_max(f_min(b, f_splat(limit->tan_across)), f_splat(-limit->tan_across));
-            u = f_mul(a, f_splat(limit->inverse_side)), t = f_mul(b, f_splat(limit->inverse_across));
         }
+        u = f_mul(f_max(f_sub(f_abs(a), slack), zero), f_splat(limit->inverse_side)), t = f_mul(f_max(f_sub(f_abs(b), slack), zero), f_splat(limit->inverse_across));
         const lf shrink = f_div(one, f_max(f_sqrt(f_add(f_mul(u, u), f_mul(t, t))), one));
         a = f_mul(a, shrink), b = f_mul(b, shrink);
         const lf squared = f_add(f_mul(a, a), f_mul(b, b));

@@ -15,13 +15,14 @@ static int clamp_twist(const phx_limit_setup *limit, float *p, float *w) {
 static int clamp_swing(const phx_limit_setup *limit, phx_vec3 *v, float *w) {
     const float inverse = 1.0f / (1.0f + *w);
     float a = dot3(*v, limit->side) * inverse, b = dot3(*v, limit->across) * inverse;
-    float u = a * limit->inverse_side, t = b * limit->inverse_across;
+    const float slack = limit->slack, most = slack + slack; /* moved to within the one, it is let be within the other */
+    float u = max1(fabsf(a) - most, 0.0f) * limit->inverse_side, t = max1(fabsf(b) - most, 0.0f) * limit->inverse_across;
     if (!(1.0f < u * u + t * t)) return 0;
     if (limit->type == PHX_LIMIT_ELLIPSE) {
         a = max1(min1(a, limit->tan_side), -limit->tan_side);
         b = max1(min1(b, limit->tan_across), -limit->tan_across);
-        u = a * limit->inverse_side, t = b * limit->inverse_across;
     }
+    u = max1(fabsf(a) - slack, 0.0f) * limit->inverse_side, t = max1(fabsf(b) - slack, 0.0f) * limit->inverse_across;
     const float shrink = 1.0f / max1(sqrtf(u * u + t * t), 1.0f);
     a = a * shrink, b = b * shrink;
     const float squared = a * a + b * b;

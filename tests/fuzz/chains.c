@@ -52,7 +52,7 @@ static solver take_solver(fuzz_bytes *b) {
 
 static phx_status solve(const phx_backend *backend, const solver *s, const phx_chain_job *job) {
     if (FUZZ_SOLVER == 0) return phx_fabrik_solve(backend, &s->fabrik, job, NULL);
-    if (FUZZ_SOLVER == 1) return phx_ccd_solve(backend, &s->ccd, job);
+    if (FUZZ_SOLVER == 1) return phx_ccd_solve(backend, &s->ccd, job, NULL);
     return phx_aim_solve(backend, &s->aim, job, NULL);
 }
 

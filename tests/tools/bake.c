@@ -125,6 +125,8 @@ static void what_is_wrong_is_refused_and_leaves_no_file(void **state) {
         {"'%s' --ground hills --heading north", 2, "--heading"},
         {"'%s' --ground hills --ground-scale -1", 2, "--ground-scale"},
         {"nobody.bvh --ground hills", 1, "nobody.bvh"},
+        {"'%s' --ground hills --report -", 2, "--report: '-'"},
+        {"'%s' --ground /etc/passwd", 1, "ends as no height map"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         const char *out = scratch("refused.glb"), *json = scratch("refused.json");
@@ -144,10 +146,32 @@ static void what_is_wrong_is_refused_and_leaves_no_file(void **state) {
     assert_int_equal(run_tool("bake '%s' --ground hills -o /nowhere/at/all.glb", good), 1);
 }
 
+/* A GLB baked onto itself keeps what it held, and gives the new clip a name of its own; it does not change where the figures cannot be
+ * written. */
+static void a_glb_is_baked_onto_itself(void **state) {
+    (void)state;
+    const char *file = shared_file(0, "gltf_cesiumman/CesiumMan.glb"), *out = scratch("again.glb");
+    assert_int_equal(run_tool("bake '%s' --ground stairs -o %s", file, out), 0);
+    assert_int_equal(run_tool("bake %s --clip 'clip 0' --ground stairs -o %s", out, out), 0);
+    assert_int_equal(run_tool("bake %s --clip 'clip 0' --ground stairs -o %s", out, out), 0);
+    static const char *const names[] = {"clip 0", "clip 0 on stairs", "clip 0 on stairs (2)", "clip 0 on stairs (3)"};
+    for (int round = 0; round < 2; ++round) {
+        io_character character;
+        io_character_options options = {0};
+        io_error error;
+        if (!io_character_load(out, &options, &character, &error)) fail_msg("%s", error.text);
+        assert_int_equal(character.clip_count, 4);
+        for (size_t c = 0; c < 4; ++c) assert_string_equal(character.clips[c].name, names[c]);
+        io_character_free(&character);
+        if (round == 0) assert_int_equal(run_tool("bake %s --clip 'clip 0' --ground stairs -o %s --json /dev/full", out, out), 1);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_file_holds_the_walk),
         cmocka_unit_test(origin_and_heading_choose_the_way),
+        cmocka_unit_test(a_glb_is_baked_onto_itself),
         cmocka_unit_test(what_is_wrong_is_refused_and_leaves_no_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

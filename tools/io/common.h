@@ -14,7 +14,7 @@ extern "C" {
 
 /* One sentence for standard error: it names the file, what is wrong and the mend. */
 typedef struct io_error {
-    char text[768];
+    char text[1280];
 } io_error;
 
 /* Fills `error` (which may be NULL) and returns false, so that a reader can `return io_fail(error, ...)`. */

@@ -435,6 +435,11 @@ bool ground_load(const char *name, const ground_options *options, ground **loade
         free(raster.height);
     } else if (!procedural && access(name, F_OK) != 0) {
         good = io_fail(error, "ground '%s': is no file, and not flat, slope:DEG, stairs:RISE,RUN or hills:SEED either", name);
+    } else if (!procedural && !ground_is_mesh(name)) {
+        good = io_fail(error,
+                       "ground '%s': its name ends as no height map's (.asc .png .hgt .tif .tiff) and no mesh's that is read (.glb .gltf .obj .ply .stl "
+                       ".fbx .dae and others)",
+                       name);
     } else if (!procedural) {
         g->kind = GROUND_MESH;
         good = ground_mesh_load(name, options, &g->mesh, &g->notes, error);

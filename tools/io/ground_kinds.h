@@ -19,6 +19,8 @@ bool ground_is_raster(const char *path);
 
 /* Meshes through Embree: a stub that refuses where the build has none. */
 typedef struct ground_mesh ground_mesh;
+/* whether the name ends as one of the mesh formats that are read */
+bool ground_is_mesh(const char *path);
 bool ground_mesh_load(const char *path, const ground_options *options, ground_mesh **mesh, io_notes *notes, io_error *error);
 void ground_mesh_free(ground_mesh *mesh);
 void ground_mesh_extent(const ground_mesh *mesh, double least[3], double most[3]);

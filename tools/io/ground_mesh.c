@@ -22,6 +22,11 @@ struct ground_mesh {
     double least[3], most[3];
 };
 
+bool ground_is_mesh(const char *path) {
+    const char *slash = strrchr(path, '/'), *dot = strrchr(slash != NULL ? slash : path, '.');
+    return dot != NULL && aiIsExtensionSupported(dot);
+}
+
 /* All triangles of the scene as one soup of points, in the file's coordinates. */
 static bool gather(const char *path, const struct aiScene *scene, float (**points)[3], size_t *triangles, io_error *error) {
     size_t count = 0;
@@ -221,6 +226,10 @@ void ground_mesh_cast16(const ground_mesh *mesh, uint32_t active, phx_ray_block 
 
 #else
 
+bool ground_is_mesh(const char *path) {
+    (void)path;
+    return true; /* which is then refused */
+}
 bool ground_mesh_load(const char *path, const ground_options *options, ground_mesh **mesh, io_notes *notes, io_error *error) {
     (void)options;
     (void)mesh;

@@ -66,6 +66,13 @@ static bool write_character(const char *path, const motion *motion, const crowd_
     const char *slash = strrchr(ground_name, '/'), *base = slash != NULL ? slash + 1 : ground_name;
     const char *clip = motion->character->clips[motion->clip].name;
     char *name = io_format_text("%s on %s", clip, base);
+    const io_character *character = motion->character;
+    for (size_t again = 2, c = 0; c < character->clip_count; ++c) {
+        if (strcmp(character->clips[c].name, name) != 0) continue;
+        free(name);
+        name = io_format_text("%s on %s (%zu)", clip, base, again++);
+        c = (size_t)-1; /* that one may be there too */
+    }
     io_transform *locals = file_poses(motion, run);
     const io_baked_clip baked = {name, motion->frame_rate, run->frames, locals, (int32_t)motion->clip};
     const bool good = io_write_glb(path, motion->character, &baked, 1, error);
@@ -89,7 +96,7 @@ int command_bake(int argc, char **argv) {
                *unit = NULL, *up = NULL;
     const char *scale = NULL, *given_legs = NULL, *backend_name = NULL, *file = NULL;
     const cli_option options[] = {
-        {"--clip", "NAME", "which clip (the only one, or the first)", &clip_text, NULL},
+        {"--clip", "NAME", "which clip (the first with walk in its name, or the first)", &clip_text, NULL},
         {"--ground", "FILE", "height map or mesh, or flat, slope:DEG, stairs[:RISE,RUN], hills[:SEED]", &ground_name, NULL},
         {"-o", "OUT.glb", "the character with the corrected clip added", &out, NULL},
         {"--json", "FILE", "write the figures there; - is standard output", &json, NULL},
@@ -176,9 +183,9 @@ int command_bake(int argc, char **argv) {
         quality_measure(&motion, ground, &run, 1 / motion.frame_rate, quality, &soles);
         const figures figures = {ground_name, backend, &motion, &run, quality, &notes, 0, 1 / motion.frame_rate};
         json_t *object = figures_json(&figures);
-        good = write_character(out, &motion, &run, ground_name, &error) &&
-               (report == NULL || report_write(report, &figures, ground, &soles, object, &error)) &&
-               (json == NULL || figures_write(json, object, &error));
+        /* the character last: it may be baked in place, and is not touched where anything else went wrong */
+        good = (report == NULL || report_write(report, &figures, ground, &soles, object, &error)) &&
+               (json == NULL || figures_write(json, object, &error)) && write_character(out, &motion, &run, ground_name, &error);
         if (good) figures_print(json != NULL && strcmp(json, "-") == 0 ? stderr : stdout, &figures);
         json_decref(object);
         sole_samples_free(&soles);

@@ -121,6 +121,11 @@ static bool same_file(const char *a, const char *b) {
 }
 
 bool cli_files_distinct(const char *command, const cli_file *files, size_t count) {
+    for (size_t i = 0; i < count; ++i) /* only figures are asked for on standard output, where the option's help says so */
+        if (files[i].written && files[i].path != NULL && !is_file(files + i) && strcmp(files[i].name, "--json") != 0) {
+            cli_complain(CLI_USAGE, command, "%s: '-' is no file; name the file to write", files[i].name);
+            return false;
+        }
     for (size_t i = 0; i < count; ++i)
         for (size_t k = i + 1; k < count; ++k) {
             if (!(files[i].written || files[k].written) || !is_file(files + i) || !is_file(files + k)) continue;

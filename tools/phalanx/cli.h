@@ -52,7 +52,7 @@ typedef struct cli_file {
     bool written;
 } cli_file;
 
-/* False after a sentence on standard error (return CLI_USAGE then) where a file that is written is also another one of these, by
+/* False after a sentence on standard error (return CLI_USAGE then) where a file that is written is "-", but --json, or is also another one of these, by
  * whatever name: one of the two would be lost. */
 bool cli_files_distinct(const char *command, const cli_file *files, size_t count);
 /* False after a sentence (return CLI_INPUT then) where one that is to be written cannot be: asked before work that takes long. */

@@ -11,10 +11,10 @@ static const struct {
     uint64_t hash;
 } golden[] = {
     {"two_bone", 0x584f4a444784048eu},
-    {"fabrik", 0x33a14033ddcf912au},
-    {"ccd", 0x922b51e3b5c983dbu},
-    {"aim", 0xc7bf41d16e0e198cu},
-    {"limit", 0x970687d88e26fbb1u},
+    {"fabrik", 0xcbdf50f587fc1f70u},
+    {"ccd", 0xd101fbd8414e7e6bu},
+    {"aim", 0xa7468cf6f7bd87e7u},
+    {"limit", 0x4969be8d3d19e1ceu},
     {"pose", 0x1869b31d9d20f79cu},
     {"crowd", 0xdecfb8f18b378296u},
     {"tiles", 0xf46fa0317116a575u},

@@ -132,7 +132,7 @@ static bool read_keys(scenario *s, json_t *object, place at, const char *const *
     json_t *value;
     json_object_foreach(object, name, value) {
         bool found = strcmp(name, "note") == 0;
-        char list[300] = "";
+        char list[700] = "";
         for (size_t i = 0; known[i] && !found; ++i) {
             found = strcmp(name, known[i]) == 0;
             strncat(list, i ? ", " : "", sizeof list - strlen(list) - 1);
@@ -504,6 +504,8 @@ static bool read_ground(scenario *s, json_t *ground) {
 
 static bool begin_bodies(scenario *s, json_t *bodies, place at) {
     static const char *const known[] = {"position", "rotation", "generation", NULL};
+    if (bodies && s->body_count == 0)
+        return wrong(s, at, bodies, "the scenario has no bodies; list them in its own 'bodies' first, beside 'frames'");
     if (bodies && (!json_is_array(bodies) || json_array_size(bodies) != s->body_count))
         return wrong(s, at, bodies, "it must list all %u bodies, null for one that stays as it is", s->body_count);
     for (uint32_t i = 0; i < s->body_count; ++i) {

@@ -231,7 +231,7 @@ static bool run_chain(const phx_backend *backend, solve_case *one, io_error *err
         ccd.chain = params;
         if (one->damping < 1) ccd.mode = PHX_CCD_PLAIN, ccd.damping = (float)one->damping;
         status = phx_ccd_validate(&ccd, &job, &report);
-        if (!status) status = phx_ccd_solve(backend, &ccd, &job);
+        if (!status) status = phx_ccd_solve(backend, &ccd, &job, NULL);
     }
     if (status) return io_fail(error, "case '%s': %s", one->id, report.text);
     if (result.flags & PHX_FLAG_BAD_INPUT) {

@@ -337,7 +337,7 @@ typedef struct chain_range {
 } chain_range;
 static bool chain_work(void *context, size_t first, size_t count) {
     const chain_range *range = context;
-    if (range->solver == CCD) return phx_ccd_solve_range(range->backend, &range->ccd_params, &range->job, first, count) == PHX_OK;
+    if (range->solver == CCD) return phx_ccd_solve_range(range->backend, &range->ccd_params, &range->job, first, count, NULL) == PHX_OK;
     if (range->solver == AIM) return phx_aim_solve_range(range->backend, &range->aim_params, &range->job, first, count, NULL) == PHX_OK;
     return phx_fabrik_solve_range(range->backend, &range->fabrik_params, &range->job, first, count, NULL) == PHX_OK;
 }
