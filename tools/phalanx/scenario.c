@@ -110,7 +110,7 @@ static place item(place at, size_t index) { return place_of("%.130s[%zu]", at.te
 /* "FILE: PLACE is VALUE: what is wrong and the mend" */
 static bool wrong(scenario *s, place at, const json_t *value, const char *format, ...) __attribute__((format(printf, 4, 5)));
 static bool wrong(scenario *s, place at, const json_t *value, const char *format, ...) {
-    char sentence[400];
+    char sentence[900];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(sentence, sizeof sentence, format, arguments);
