@@ -1,5 +1,4 @@
 /* Loading a character of any format, sampling its clips and placing its joints in the world. */
-#define _GNU_SOURCE /* strcasestr */
 #include "character.h"
 
 #include "joint_names.h"
@@ -228,11 +227,6 @@ int32_t io_character_find_joint(const io_character *character, const char *name)
 
 bool io_character_find_clip(const io_character *character, const char *name, size_t *clip, io_error *error) {
     *clip = 0;
-    for (size_t c = 0; name == NULL && c < character->clip_count; ++c) /* no name: the first walk, or else the first */
-        if (strcasestr(character->clips[c].name, "walk") != NULL) {
-            *clip = c;
-            break;
-        }
     if (name == NULL) return true;
     for (int pass = 0; pass < 2; ++pass) {
         for (size_t c = 0; c < character->clip_count; ++c) {

@@ -97,7 +97,7 @@ void io_character_world(const io_character *character, const io_transform *local
 /* Index of the joint with that name, or -1; skeletal joints win. `phx` matches "mixamorig:phx" too when nothing else does. */
 int32_t io_character_find_joint(const io_character *character, const char *name);
 
-/* Index of the clip named `name`; NULL: the first with "walk" in its name, or the first, or 0 where there is none. A name that
+/* Index of the clip named `name`; NULL: the only clip, or the first, or 0 where there is none. A name that
  * only ends in "|name" (Blender's "Rig|Walk") matches too. False with a sentence that lists the clips when it is not there. */
 bool io_character_find_clip(const io_character *character, const char *name, size_t *clip, io_error *error);
 

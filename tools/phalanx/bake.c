@@ -96,7 +96,7 @@ int command_bake(int argc, char **argv) {
                *unit = NULL, *up = NULL;
     const char *scale = NULL, *given_legs = NULL, *backend_name = NULL, *file = NULL;
     const cli_option options[] = {
-        {"--clip", "NAME", "which clip (the first with walk in its name, or the first)", &clip_text, NULL},
+        {"--clip", "NAME", "which clip (the only one, or the first)", &clip_text, NULL},
         {"--ground", "FILE", "height map or mesh, or flat, slope:DEG, stairs[:RISE,RUN], hills[:SEED]", &ground_name, NULL},
         {"-o", "OUT.glb", "the character with the corrected clip added", &out, NULL},
         {"--json", "FILE", "write the figures there; - is standard output", &json, NULL},

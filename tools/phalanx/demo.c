@@ -68,7 +68,7 @@ int command_demo(int argc, char **argv) {
         {"--backend", "NAME", "avx512 avx2 sse2 neon wasm reference (the best that runs here)", &backend_name, NULL},
         {"--seed", "S", "where they start, how they go, and which hills (1)", &seed_text, NULL},
         {"--character", "FILE", "who walks: .glb .gltf .bvh .fbx .dae (a walker made by formulas)", &character_path, NULL},
-        {"--clip", "NAME", "which clip of that file (the first with walk in its name, or the first)", &clip_text, NULL},
+        {"--clip", "NAME", "which clip of that file (the only one, or the first)", &clip_text, NULL},
         {"--ground", "FILE", "height map or mesh, or flat, slope:DEG, stairs[:RISE,RUN], hills[:SEED] (hills)", &ground_text, NULL},
         {"--json", "FILE", "write the figures there; - is standard output", &json, NULL},
         {"--report", "FILE.html", "write a page with pictures there", &report, NULL},

@@ -70,7 +70,7 @@ json_t *figures_json(const figures *f) {
 
 void figures_note_inputs(const io_character *character, size_t clip, bool clip_named, const ground *ground, io_notes *notes) {
     if (!clip_named && character->clip_count > 1)
-        io_note(notes, "clip '%s' is one of %zu; --clip names another", character->clips[clip].name, character->clip_count);
+        io_note(notes, "clip '%s' is the first of %zu, whatever it shows; --clip names another", character->clips[clip].name, character->clip_count);
     for (size_t n = 0; n < character->notes.count; ++n) io_note(notes, "%s", character->notes.text[n]);
     for (size_t n = 0; n < ground_notes(ground)->count; ++n) io_note(notes, "%s", ground_notes(ground)->text[n]);
 }
