@@ -177,6 +177,7 @@ static void check_state(const phx_crowd *crowd, uint32_t frame) {
     const phx_crowd_params *params = &crowd->def.params;
     for (uint32_t group = 0; group < GROUPS; ++group) {
         check_rows(crowd->characters + group, sizeof *crowd->characters, NULL, frame, "character");
+        if (crowd->pelvises) check_rows(crowd->pelvises + group, sizeof *crowd->pelvises, NULL, frame, "pelvis");
         for (uint32_t leg = 0; leg < 2; ++leg) {
             const uint32_t index = group * 2 + leg;
             check_rows(crowd->legs + index, sizeof *crowd->legs, crowd->legs + index, frame, "leg");
@@ -223,6 +224,7 @@ static void run(int with_bodies, uint32_t count) {
     phx_crowd_def def = rig_def(NULL, CHARACTERS);
     def.bodies = with_bodies, def.replay = 1;
     def.params.pelvis_spring = with_bodies;
+    if (with_bodies) def.params.pelvis_shift = 1, def.params.pelvis_pitch = -0.5f, def.params.pelvis_roll = 0.5f;
     def.allocator = (phx_allocator){ledger_allocate, ledger_release, &l};
     phx_crowd *crowd = phx_crowd_create(&def, NULL);
     assert_non_null(crowd);

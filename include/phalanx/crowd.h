@@ -86,6 +86,15 @@ typedef struct phx_crowd_params {
     float ray_reuse;          /* no ray is asked for while a sole is this near, in level metres, to the last point hit; default 0 = always
                                  ask. Ignored in frames with bodies. Such rays have tfar -1. */
     float max_toe_bend;       /* the ball joint turns at most this far to lie on the ground, radians; [0, 1.5], default 0.6, 0 = off */
+    /* The body goes with its feet; smoothed by pelvis_half_life. The slope under the feet is the mean of the planes that carry weight, and
+     * along the lines between the feet what their heights add to it. Forward is the mean direction from heel to ball; where it has none all is
+     * roll. A pelvis that leans turns about its own joint and takes the upper body along; legs keep their attitude under it. */
+    float pelvis_shift;       /* share of the level way by which the soles that stand were moved that the pelvis goes too; [0, 1], default 0 = off */
+    float max_pelvis_shift;   /* at most this far; default 0.1 */
+    float pelvis_pitch;       /* share of the slope's angle ahead by which the pelvis leans: above 0 with the ground, as what has four legs does,
+                                 below 0 into the slope, forward uphill, as climbers do; [-1, 1], default 0 = off */
+    float pelvis_roll;        /* share of the slope's angle sideways by which the pelvis leans with the ground; [0, 1], default 0 = off */
+    float max_pelvis_lean;    /* both together turn the pelvis at most this far, radians; [0, 1], default 0.35 */
 } phx_crowd_params;
 
 /* For a leg of 0.9 m. */
@@ -257,6 +266,14 @@ typedef struct phx_foot_info {
 PHX_API phx_status phx_crowd_foot(const phx_crowd *crowd, uint32_t character, uint32_t leg, phx_foot_info *info);
 /* The pelvis correction along `up`, in units. */
 PHX_API float phx_crowd_pelvis(const phx_crowd *crowd, uint32_t character);
+
+/* By how much the pelvis was moved in the last solve, along world axes, before the character's weight; nothing where the character was left
+ * as animated. */
+typedef struct phx_pelvis_info {
+    phx_vec3 translation; /* along up as phx_crowd_pelvis says, and level by pelvis_shift */
+    phx_quat rotation;    /* new world rotation = rotation * animated world rotation */
+} phx_pelvis_info;
+PHX_API phx_status phx_crowd_pelvis_info(const phx_crowd *crowd, uint32_t character, phx_pelvis_info *info);
 
 PHX_EXTERN_C_END
 #endif

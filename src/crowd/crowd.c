@@ -24,6 +24,8 @@ phx_crowd_params phx_crowd_params_default(void) {
     params.release_distance = 0.2f, params.release_twist = 0.6f, params.release_half_life = 0.05f;
     params.ray_reuse = 0.0f;
     params.max_toe_bend = 0.6f;
+    params.pelvis_shift = params.pelvis_pitch = params.pelvis_roll = 0.0f;
+    params.max_pelvis_shift = 0.1f, params.max_pelvis_lean = 0.35f;
     return params;
 }
 
@@ -34,7 +36,7 @@ phx_crowd_params phx_crowd_params_for_leg(float leg_length) {
     params.step_up *= scale, params.step_down *= scale;
     params.max_pelvis_drop *= scale, params.max_pelvis_rise *= scale;
     params.contact_height *= scale, params.swing_height *= scale, params.plant_height *= scale;
-    params.release_distance *= scale;
+    params.release_distance *= scale, params.max_pelvis_shift *= scale;
     return params;
 }
 
@@ -82,6 +84,12 @@ static int is_below(const phx_skeleton *skeleton, uint16_t joint, uint16_t above
 }
 
 static int finite3(phx_vec3 a) { return dot3(a, a) < 1e30f; }
+
+/* does its pelvis shift or lean? */
+static int moves_pelvis(const phx_crowd_def *def) {
+    const phx_crowd_params *p = &def->params;
+    return def->pelvis != PHX_NO_JOINT && (0.0f < p->pelvis_shift || 0.0f < fabsf(p->pelvis_pitch) || 0.0f < p->pelvis_roll);
+}
 
 static phx_status check_def(const phx_crowd_def *def, phx_report *report) {
     static const char name[] = "crowd definition";
@@ -144,6 +152,9 @@ static phx_status check_def(const phx_crowd_def *def, phx_report *report) {
         {"release_distance", p->release_distance, 1e-4f, 1e3f}, {"release_twist", p->release_twist, 0.01f, 1.5f},
         {"release_half_life", p->release_half_life, 0.0f, 1e6f}, {"ray_reuse", p->ray_reuse, 0.0f, 1e3f},
         {"max_toe_bend", p->max_toe_bend, 0.0f, 1.5f},
+        {"pelvis_shift", p->pelvis_shift, 0.0f, 1.0f}, {"max_pelvis_shift", p->max_pelvis_shift, 0.0f, 1e3f},
+        {"pelvis_pitch", p->pelvis_pitch, -1.0f, 1.0f}, {"pelvis_roll", p->pelvis_roll, 0.0f, 1.0f},
+        {"max_pelvis_lean", p->max_pelvis_lean, 0.0f, 1.0f},
     };
     for (size_t k = 0; k < sizeof ranges / sizeof *ranges; ++k)
         if (phx_check_range("crowd params", ranges[k].name, ranges[k].value, ranges[k].low, ranges[k].high, report)) return PHX_ERROR_VALUE;
@@ -153,6 +164,9 @@ static phx_status check_def(const phx_crowd_def *def, phx_report *report) {
         return phx_reject(report, PHX_ERROR_VALUE, "crowd params: 'exit_height' is %g, below 'enter_height' %g", (double)p->exit_height, (double)p->enter_height);
     if (p->exit_speed > 0.0f && p->exit_speed < p->enter_speed)
         return phx_reject(report, PHX_ERROR_VALUE, "crowd params: 'exit_speed' is %g, below 'enter_speed' %g", (double)p->exit_speed, (double)p->enter_speed);
+    for (uint32_t i = 0; i < def->leg_count; ++i)
+        if (moves_pelvis(def) && def->legs[i].hip == def->pelvis)
+            return phx_reject(report, PHX_ERROR_HIERARCHY, "%s: 'legs[%u].hip' is the pelvis itself, which cannot shift or lean then", name, i);
     if (!!def->allocator.allocate != !!def->allocator.release)
         return phx_reject(report, PHX_ERROR_NULL, "%s: 'allocator' has only one of allocate and release", name);
     return PHX_OK;
@@ -206,6 +220,8 @@ static void prepare_setup(const phx_crowd_def *def, const uint16_t *slots, phx_c
     setup->release_half_life = p->release_half_life;
     setup->ray_reuse_squared = reuse * reuse;
     setup->grip_half_life = 0.02f;
+    setup->pelvis_shift = p->pelvis_shift, setup->max_pelvis_shift = p->max_pelvis_shift * per_metre;
+    setup->pelvis_pitch = p->pelvis_pitch, setup->pelvis_roll = p->pelvis_roll, setup->max_pelvis_lean = p->max_pelvis_lean;
     setup->pelvis_rate = 1.67834699f / max1(p->pelvis_half_life, 1e-6f); /* (1 + x) e^-x = 1/2 */
 }
 
@@ -265,6 +281,7 @@ static phx_crowd *lay_out(arena *a, const phx_crowd_def *def, uint32_t slot_coun
     phx_leg_state *leg_states = take(a, tiles * PHX_TILE_GROUPS * legs * sizeof *leg_states);
     phx_carried_plane *carried = def->bodies ? take(a, tiles * PHX_TILE_GROUPS * legs * sizeof *carried) : NULL;
     phx_leg_replay *replays = def->replay ? take(a, tiles * PHX_TILE_GROUPS * legs * sizeof *replays) : NULL;
+    phx_pelvis_state *pelvises = moves_pelvis(def) ? take(a, tiles * PHX_TILE_GROUPS * sizeof *pelvises) : NULL;
     phx_rows4 *root_rotation = take(a, workspaces * PHX_TILE_GROUPS * sizeof *root_rotation);
     phx_rows3 *root_position = take(a, workspaces * PHX_TILE_GROUPS * sizeof *root_position);
     phx_rows1 *good = take(a, workspaces * PHX_TILE_GROUPS * sizeof *good);
@@ -276,7 +293,8 @@ static phx_crowd *lay_out(arena *a, const phx_crowd_def *def, uint32_t slot_coun
     if (!crowd) return NULL;
     crowd->prepared = prepared;
     crowd->tiles = (uint32_t)tiles, crowd->workspaces = (uint32_t)workspaces, crowd->per_tile = def->workspaces == 0;
-    crowd->characters = characters, crowd->legs = leg_states, crowd->carried = carried, crowd->replays = replays, crowd->root_rotation = root_rotation, crowd->root_position = root_position;
+    crowd->characters = characters, crowd->legs = leg_states, crowd->carried = carried, crowd->replays = replays, crowd->pelvises = pelvises;
+    crowd->root_rotation = root_rotation, crowd->root_position = root_position;
     crowd->good = good, crowd->joints = joint_rows, crowd->scales = scales, crowd->feet = feet, crowd->rays = rays;
     return crowd;
 }
@@ -426,6 +444,7 @@ static phx_crowd_task task_of(phx_crowd *crowd, const phx_crowd_frame *frame, ui
     task.legs = crowd->legs + state * setup->leg_count;
     task.carried = crowd->carried ? crowd->carried + state * setup->leg_count : NULL;
     task.replays = crowd->replays ? crowd->replays + state * setup->leg_count : NULL;
+    task.pelvises = crowd->pelvises ? crowd->pelvises + state : NULL;
     task.wanted = NULL;
     return task;
 }
@@ -486,4 +505,21 @@ float phx_crowd_pelvis(const phx_crowd *crowd, uint32_t character) {
     if (!crowd || character >= crowd->capacity) return 0.0f;
     const phx_character_state *state = crowd->characters + character / PHX_BLOCK_LANES;
     return state->valid.v[character % PHX_BLOCK_LANES] < 0.5f ? 0.0f : state->pelvis.v[character % PHX_BLOCK_LANES];
+}
+
+phx_status phx_crowd_pelvis_info(const phx_crowd *crowd, uint32_t character, phx_pelvis_info *info) {
+    if (!crowd || !info) return PHX_ERROR_NULL;
+    if (character >= crowd->capacity) return PHX_ERROR_COUNT;
+    const uint32_t group = character / PHX_BLOCK_LANES, lane = character % PHX_BLOCK_LANES;
+    info->translation = scale3(crowd->setup.up, phx_crowd_pelvis(crowd, character));
+    info->rotation = quat_identity();
+    if (!crowd->pelvises || crowd->characters[group].valid.v[lane] < 0.5f) return PHX_OK;
+    const phx_rows3 *shift = &crowd->pelvises[group].shift, *lean = &crowd->pelvises[group].lean;
+    info->translation = add3(info->translation, vec3(shift->x[lane], shift->y[lane], shift->z[lane]));
+    const phx_vec3 leaning = vec3(lean->x[lane], lean->y[lane], lean->z[lane]), axis = cross3(crowd->setup.up, leaning);
+    const float angle = length3(leaning);
+    float sine, cosine;
+    sincos1(angle * 0.5f, &sine, &cosine);
+    if (0.0f < angle) info->rotation = quat(axis.x * (sine / angle), axis.y * (sine / angle), axis.z * (sine / angle), cosine);
+    return PHX_OK;
 }

@@ -55,6 +55,7 @@ typedef struct phx_crowd_setup {
     float release_distance_squared, relock_distance_squared, sin_half_release_twist, release_half_life;
     float ray_reuse_squared;
     float grip_half_life, pelvis_rate; /* pelvis_rate: of the critically damped spring, 1 / s */
+    float pelvis_shift, max_pelvis_shift, pelvis_pitch, pelvis_roll, max_pelvis_lean;
 } phx_crowd_setup;
 
 /* What a frame's dt means for each filter: the share of the old value that stays. */
@@ -65,7 +66,7 @@ typedef struct phx_crowd_step {
 
 phx_crowd_step phx_crowd_step_of(const phx_crowd_setup *setup, float dt);
 
-/* State of 16 characters that lives from frame to frame. Rows only, and captures hold them: a change of these four structs needs a new
+/* State of 16 characters that lives from frame to frame. Rows only, and captures hold them: a change of these five structs needs a new
  * CAPTURE_VERSION in capture.c. */
 typedef struct phx_character_state {
     phx_rows1 valid;    /* 1 = the rows below hold last frame's values */
@@ -117,6 +118,13 @@ typedef struct phx_leg_replay {
     phx_rows3 hip, knee, ankle;
 } phx_leg_replay;
 
+/* Level shift and lean of the pelvis; only where the params ask for one of them. */
+typedef struct phx_pelvis_state {
+    phx_rows3 shift; /* level, along world axes */
+    phx_rows3 lean;  /* level, in the direction in which up leans, as long as the angle */
+    phx_rows3 turn;  /* last frame's local correction of the pelvis, as in phx_leg_replay */
+} phx_pelvis_state;
+
 /* Animated soles of 16 characters' feet, from prepare to solve. */
 typedef struct phx_foot_rows {
     phx_rows3 heel, ball;
@@ -142,6 +150,7 @@ typedef struct phx_crowd_task {
     phx_leg_state *legs;
     phx_carried_plane *carried; /* like legs; NULL unless setup->bodies */
     phx_leg_replay *replays;    /* like legs; NULL unless setup->replay */
+    phx_pelvis_state *pelvises; /* [group]; NULL unless the pelvis shifts or leans */
     uint16_t *wanted;           /* [group] out of prepare: lanes that want rays */
 } phx_crowd_task;
 
@@ -166,6 +175,7 @@ struct phx_crowd {
     phx_leg_state *legs;             /* [(tile * PHX_TILE_GROUPS + group) * legs + leg] */
     phx_carried_plane *carried;
     phx_leg_replay *replays;
+    phx_pelvis_state *pelvises;      /* like characters */
     /* workspaces: PHX_TILE_GROUPS entries (times slots, legs, rays) each */
     phx_rows4 *root_rotation;
     phx_rows3 *root_position;

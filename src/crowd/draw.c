@@ -170,12 +170,14 @@ static void draw_character(const pen *pen, const phx_crowd *crowd, const phx_cro
         const int solved = 0.5f < crowd->characters[group].valid.v[lane];
         const float weight = min1(max1(read1(frame->weight, character, 1.0f), 0.0f), 1.0f);
         const float moved = solved ? crowd->characters[group].pelvis.v[lane] * weight : 0.0f;
+        const phx_vec3 shift = solved && crowd->pelvises ? scale3(row3(&crowd->pelvises[group].shift, lane), weight) : vec3(0.0f, 0.0f, 0.0f);
         phx_vec3 pelvis;
         phx_quat unused;
         joint_of(&s, setup->pelvis_slot, &pelvis, &unused);
         pelvis = add3(s.root, pelvis);
         draw(pen, PHX_DRAW_LIMITS, ORANGE, sub3(pelvis, scale3(setup->up, setup->max_pelvis_drop + moved)),
              add3(pelvis, scale3(setup->up, setup->max_pelvis_rise - moved)));
+        if (0.0f < dot3(shift, shift)) draw(pen, PHX_DRAW_LIMITS, ORANGE, pelvis, sub3(pelvis, shift)); /* to where it would have been */
     }
 }
 

@@ -714,12 +714,94 @@ lane_inline void place_foot(const phx_crowd_task *task, const crowd_lanes *l, ui
     v3_store(&state->ball_shift, lane, v3_scale(level(up, v3_sub(new_ball, ball)), weight));
 }
 
+/* How the pelvis moves level and leans, weight included. */
+typedef struct pelvis_move {
+    lm leans;
+    lv3 shift;
+    lean lean;
+} pelvis_move;
+
+/* Where shift and lean shall be, and what is on its way there. The slope under the feet is the planes' mean gradient and the least-squares
+ * plane through what the heights over it leave; feet nearer to a line than a hundredth of a leg say nothing across it. */
+lane_cold void move_pelvis(const phx_crowd_task *task, const crowd_lanes *l, const leg_goal *goals, lf weight, pelvis_move *move) {
+    const phx_crowd_setup *setup = task->setup;
+    const uint32_t legs = setup->leg_count, lane = l->lane;
+    const phx_joint_rows *joints = task->joints + l->group * setup->plan.count;
+    const lup up = l->up;
+    const lf zero = f_splat(0.0f), one = f_splat(1.0f);
+    phx_pelvis_state *state = task->pelvises + l->group;
+    lv3 places[PHX_MAX_LEGS], moved = v3(zero, zero, zero), gradient = moved, place = moved, heading = moved;
+    lf heights[PHX_MAX_LEGS], weights[PHX_MAX_LEGS], total = zero, height = zero, length = zero;
+    for (uint32_t leg = 0; leg < legs; ++leg) {
+        const uint32_t index = l->group * legs + leg;
+        const phx_leg_state *foot = task->legs + index;
+        const lv3 normal = v3_load(&foot->normal, lane);
+        const lf per_up = f_div(one, height_of(up, normal)), w = f_mul(goals[leg].support, goals[leg].weight);
+        places[leg] = level(up, v3_load(&joints[setup->legs[leg].ankle].position, lane));
+        heights[leg] = height_over(v3_load(&foot->point, lane), normal, per_up, places[leg]), weights[leg] = w;
+        total = f_add(total, w), height = f_add(height, f_mul(heights[leg], w)), length = f_max(goals[leg].length, length);
+        place = v3_add(place, v3_scale(places[leg], w)), gradient = v3_add(gradient, v3_scale(level(up, normal), f_neg(f_mul(per_up, w))));
+        moved = v3_add(moved, v3_scale(v3_add(v3_load(&foot->heel_shift, lane), v3_load(&foot->ball_shift, lane)), f_mul(w, f_splat(0.5f))));
+        heading = v3_add(heading, level(up, v3_sub(v3_load(&task->feet[index].ball, lane), v3_load(&task->feet[index].heel, lane))));
+    }
+    const lf share = f_div(one, f_max(total, f_splat(1e-6f))), held = f_min(total, one);
+    place = v3_scale(place, share), gradient = v3_scale(gradient, share), height = f_mul(height, share);
+    const lf heading_squared = level_dot(up, heading, heading);
+    const lm heads = f_lt(f_splat(1e-12f), heading_squared);
+    const lv3 ahead = v3_scale(heading, f_div(one, f_sqrt(f_max(heading_squared, f_splat(1e-30f)))));
+    const lv3 x = v3_select(heads, ahead, v3_unit(level(up, spare_direction(up.v)))), y = up_cross(up, x);
+    const lf least = f_mul(length, f_splat(0.01f));
+    lf xx = f_mul(least, least), yy = xx, xy = zero, xh = zero, yh = zero;
+    for (uint32_t leg = 0; leg < legs; ++leg) {
+        const lv3 from = v3_sub(places[leg], place);
+        const lf a = level_dot(up, from, x), b = level_dot(up, from, y), w = weights[leg];
+        const lf rest = f_mul(f_sub(f_sub(heights[leg], height), level_dot(up, gradient, from)), w);
+        xx = f_add(xx, f_mul(f_mul(a, a), w)), yy = f_add(yy, f_mul(f_mul(b, b), w)), xy = f_add(xy, f_mul(f_mul(a, b), w));
+        xh = f_add(xh, f_mul(a, rest)), yh = f_add(yh, f_mul(b, rest));
+    }
+    const lf inverse = f_div(one, f_max(f_sub(f_mul(xx, yy), f_mul(xy, xy)), f_splat(1e-30f)));
+    const lf slope_x = f_add(level_dot(up, gradient, x), f_mul(f_sub(f_mul(yy, xh), f_mul(xy, yh)), inverse));
+    const lf slope_y = f_add(level_dot(up, gradient, y), f_mul(f_sub(f_mul(xx, yh), f_mul(xy, xh)), inverse));
+    const lf roll = f_splat(setup->pelvis_roll), pitch = f_mul(f_select(heads, f_splat(setup->pelvis_pitch), roll), held);
+    const lf lean_x = f_mul(f_atan2(slope_x, one), pitch), lean_y = f_mul(f_atan2(slope_y, one), f_mul(roll, held));
+    const lf angle = f_sqrt(f_add(f_mul(lean_x, lean_x), f_mul(lean_y, lean_y))), most = f_splat(setup->max_pelvis_lean);
+    const lf fits = f_div(most, f_max(angle, f_splat(setup->max_pelvis_lean + 1e-12f)));
+    const lv3 lean_wanted = v3_settle(v3_scale(v3_add(v3_scale(x, lean_x), v3_scale(y, lean_y)), f_neg(fits)));
+    const lv3 asked = v3_scale(moved, f_div(f_splat(setup->pelvis_shift), f_max(total, one)));
+    const lf shift_fits = f_div(f_splat(setup->max_pelvis_shift), f_max(v3_length(asked), f_splat(setup->max_pelvis_shift + 1e-12f)));
+    const lv3 shift_wanted = v3_settle(v3_scale(asked, shift_fits));
+
+    lv3 shift = v3_load(&state->shift, lane), leaning = v3_load(&state->lean, lane);
+    const lm goes = m_or(f_lt(l->pelvis_keep, one), m_not(l->remembered));
+    const lf stays = f_keep(l->remembered, l->pelvis_keep);
+    shift = v3_select(goes, v3_add(shift_wanted, v3_settle(v3_scale(v3_sub(shift, shift_wanted), stays))), shift);
+    leaning = v3_select(goes, v3_add(lean_wanted, v3_settle(v3_scale(v3_sub(leaning, lean_wanted), stays))), leaning);
+    v3_store_where(l->good, &state->shift, lane, shift), v3_store_where(l->good, &state->lean, lane, leaning);
+
+    const lv3 applied = v3_scale(leaning, weight);
+    const lf turn = v3_length(applied), tiny = f_splat(1e-9f);
+    lf sine, cosine;
+    f_sincos_quarter(turn, &sine, &cosine);
+    move->shift = v3_scale(shift, weight), move->leans = f_lt(tiny, turn);
+    move->lean = lean_to(up, at_height(up, v3_scale(applied, f_div(sine, f_max(turn, tiny))), cosine));
+}
+
+/* the hip of an animated pose, moved with the pelvis but for its height */
+lane_inline lv3 moved_hip(const phx_crowd_task *task, const crowd_lanes *l, const pelvis_move *move, lv3 hip) {
+    if (!task->pelvises) return hip;
+    const lv3 pelvis = v3_load(&task->joints[l->group * task->setup->plan.count + task->setup->pelvis_slot].position, l->lane);
+    return v3_add(v3_select(move->leans, v3_add(pelvis, leaned(l->up, &move->lean, v3_sub(hip, pelvis))), hip), move->shift);
+}
+
 /* How far the pelvis must sink for this leg to reach (<= 0), and how far the ground pushes it up (any sign). */
-lane_inline void pelvis_demand(const phx_crowd_setup *setup, const phx_leg_setup *rig, const phx_joint_rows *joints, uint32_t lane, lup up, const leg_goal *goal,
-                                 lf *drop, lf *rise) {
-    const lv3 hip = v3_load(&joints[rig->hip].position, lane), ankle = v3_load(&joints[rig->ankle].position, lane);
+lane_inline void pelvis_demand(const phx_crowd_task *task, const crowd_lanes *l, const phx_leg_setup *rig, const pelvis_move *move, const leg_goal *goal, lf *drop,
+                               lf *rise) {
+    const phx_crowd_setup *setup = task->setup;
+    const phx_joint_rows *joints = task->joints + l->group * setup->plan.count;
+    const lup up = l->up;
+    const lv3 hip = v3_load(&joints[rig->hip].position, l->lane), ankle = v3_load(&joints[rig->ankle].position, l->lane);
     const lf reach = f_max(f_mul(goal->length, f_splat(setup->max_extension)), v3_length(v3_sub(ankle, hip)));
-    const lv3 to_target = v3_sub(goal->target, hip);
+    const lv3 to_target = v3_sub(goal->target, moved_hip(task, l, move, hip));
     const lf below = height_of(up, to_target);
     const lv3 aside = level(up, to_target);
     const lf room = f_sub(f_mul(reach, reach), level_dot(up, aside, aside));
@@ -813,8 +895,19 @@ lane_inline lv3 spare_leg(const leg_goal *goal, lv3 delta, lv3 animated, lup up)
     return delta;
 }
 
+/* the pelvis's new local rotation, where it leans */
+lane_cold void lean_pelvis(const phx_crowd_task *task, const crowd_lanes *l, const pelvis_move *move, lq4 above) {
+    const phx_crowd_setup *setup = task->setup;
+    const lq4 world = q4_load(&task->joints[l->group * setup->plan.count + setup->pelvis_slot].rotation, l->lane);
+    phx_rows3 *turn = &task->pelvises[l->group].turn;
+    const lm leans = m_and(l->good, move->leans);
+    v3_store_where(l->good, turn, l->lane, v3_splat(0.0f, 0.0f, 0.0f));
+    if (m_any(leans)) store_local(task, l, leans, setup->pelvis_joint, setup->pelvis_slot, above, q4_mul(move->lean.turn, world), turn);
+}
+
 /* the leg in two bones */
-lane_inline void bend_leg(const phx_crowd_task *task, const crowd_lanes *l, uint32_t leg, lf weight, lf pelvis, const leg_goal *goal, two_bone_out *out) {
+lane_inline void bend_leg(const phx_crowd_task *task, const crowd_lanes *l, uint32_t leg, lf weight, lf pelvis, const pelvis_move *move, const leg_goal *goal,
+                          two_bone_out *out) {
     const phx_crowd_setup *setup = task->setup;
     const phx_leg_setup *rig = setup->legs + leg;
     const uint32_t lane = l->lane, index = l->group * setup->leg_count + leg;
@@ -827,7 +920,7 @@ lane_inline void bend_leg(const phx_crowd_task *task, const crowd_lanes *l, uint
 
     two_bone_in in;
     in.thigh = v3_sub(knee, hip), in.shin = v3_sub(ankle, knee);
-    const lv3 asked = v3_sub(goal->target, raised(l->up, hip, pelvis));
+    const lv3 asked = v3_sub(goal->target, raised(l->up, moved_hip(task, l, move, hip), pelvis));
     in.delta = spare_leg(goal, asked, v3_sub(ankle, hip), l->up);
     /* the leg's plane turns about the clip's own hinge; the straighter the leg, or the more the clip bends the knee backward,
      * the more about the hinge that the thigh's own frame says. A hinge, unlike a bend direction, does not turn over when the
@@ -855,7 +948,8 @@ lane_inline void bend_leg(const phx_crowd_task *task, const crowd_lanes *l, uint
 }
 
 /* its new local rotations */
-lane_inline void write_leg(const phx_crowd_task *task, const crowd_lanes *l, uint32_t leg, lf weight, const leg_goal *goal, const two_bone_out *out) {
+lane_inline void write_leg(const phx_crowd_task *task, const crowd_lanes *l, uint32_t leg, lf weight, const pelvis_move *move, const leg_goal *goal,
+                           const two_bone_out *out) {
     const phx_leg_setup *rig = task->setup->legs + leg;
     const uint32_t lane = l->lane, index = l->group * task->setup->leg_count + leg;
     const phx_joint_rows *joints = task->joints + l->group * task->setup->plan.count;
@@ -866,7 +960,8 @@ lane_inline void write_leg(const phx_crowd_task *task, const crowd_lanes *l, uin
     const lm partial = f_lt(weight, one);
     lq4 turn = goal->turn;
     if (m_any(partial)) turn = q4_select(partial, q4_fraction(turn, weight), turn);
-    const lq4 above_hip = rig->hip_parent == PHX_NO_JOINT ? q4_load(&task->root_rotation[l->group], lane) : q4_load(&joints[rig->hip_parent].rotation, lane);
+    lq4 above_hip = rig->hip_parent == PHX_NO_JOINT ? q4_load(&task->root_rotation[l->group], lane) : q4_load(&joints[rig->hip_parent].rotation, lane);
+    if (task->pelvises) above_hip = q4_select(move->leans, q4_mul(move->lean.turn, above_hip), above_hip);
     const lq4 hip_new = q4_mul(out->root_rotation, hip_world), knee_new = q4_mul(out->mid_rotation, knee_world);
     lq4 above_knee = hip_new, above_ankle = knee_new; /* nearly always: no joint between */
     if (rig->knee_parent != rig->hip) above_knee = q4_mul(out->root_rotation, q4_load(&joints[rig->knee_parent].rotation, lane));
@@ -911,6 +1006,7 @@ static void repeat_corrections(const phx_crowd_task *task, const crowd_lanes *l,
         const size_t index = poses->layout == PHX_POSE_COMPACT ? setup->pelvis_slot : setup->pelvis_joint, first = task->first + (size_t)l->group * PHX_BLOCK_LANES;
         const lv3 sunk = v3_load(&task->characters[l->group].sunk, l->lane);
         store_translation(pelvis_too, poses, index, first, l->lane, l->s, v3_add(load_translation(poses, index, first, l->lane, l->s), sunk));
+        if (task->pelvises) repeat_rotation(task, l, pelvis_too, setup->pelvis_joint, setup->pelvis_slot, &task->pelvises[l->group].turn);
     }
 }
 
@@ -1087,10 +1183,14 @@ lane_inline void solve_about(const phx_crowd_task *task, phx_up axis) {
                 turn_foot(task, &l, leg, &work), ahead_fetch(&next, task, group, lane);
                 place_foot(task, &l, leg, &work, &goals[leg]), ahead_fetch(&next, task, group, lane);
                 if (lane_rare(!all)) put_back_rows(task, &l, leg, &kept);
+                standing = f_max(goals[leg].support, standing), held = f_max(goals[leg].weight, held);
+            }
+            pelvis_move move;
+            if (task->pelvises) move_pelvis(task, &l, goals, weight, &move);
+            for (uint32_t leg = 0; leg < legs; ++leg) {
                 lf leg_drop, leg_rise;
-                pelvis_demand(setup, setup->legs + leg, joints, lane, l.up, &goals[leg], &leg_drop, &leg_rise);
-                drop = f_min(leg_drop, drop), rise = f_min(leg_rise, rise), standing = f_max(goals[leg].support, standing);
-                held = f_max(goals[leg].weight, held);
+                pelvis_demand(task, &l, setup->legs + leg, &move, &goals[leg], &leg_drop, &leg_rise);
+                drop = f_min(leg_drop, drop), rise = f_min(leg_rise, rise);
             }
             /* what every standing leg grants; legs that stand less grant more, which the best one takes back */
             rise = f_mul(f_max(f_sub(rise, f_mul(f_sub(one, standing), f_splat(setup->max_pelvis_rise))), zero), standing);
@@ -1101,25 +1201,29 @@ lane_inline void solve_about(const phx_crowd_task *task, phx_up axis) {
 
             for (uint32_t leg = 0; leg < legs; ++leg) {
                 two_bone_out bones;
-                bend_leg(task, &l, leg, weight, applied, &goals[leg], &bones), ahead_fetch(&next, task, group, lane);
-                write_leg(task, &l, leg, weight, &goals[leg], &bones), ahead_fetch(&next, task, group, lane);
+                bend_leg(task, &l, leg, weight, applied, &move, &goals[leg], &bones), ahead_fetch(&next, task, group, lane);
+                write_leg(task, &l, leg, weight, &move, &goals[leg], &bones), ahead_fetch(&next, task, group, lane);
             }
 
             if (setup->pelvis_joint != PHX_NO_JOINT) {
                 const size_t index = frame->poses.layout == PHX_POSE_COMPACT ? setup->pelvis_slot : setup->pelvis_joint;
                 const uint32_t parent = setup->pelvis_parent;
                 const lq4 above = parent == PHX_NO_JOINT ? q4_load(&task->root_rotation[group], lane) : q4_load(&joints[parent].rotation, lane);
-                lv3 local = q4_rotate(q4_conjugate(above), v3_scale(up.v, applied));
+                lv3 by = v3_scale(up.v, applied);
+                lf far = f_abs(applied);
+                if (task->pelvises) by = v3_add(by, move.shift), far = v3_dot(by, by);
+                lv3 local = q4_rotate(q4_conjugate(above), by);
                 if (task->scales && parent != PHX_NO_JOINT) {
                     const lv3 scale = v3_load(&task->scales[group * setup->plan.count + parent], lane);
                     local = v3(f_div(local.x, scale.x), f_div(local.y, scale.y), f_div(local.z, scale.z));
                 }
-                const lm sunk = m_and(l.good, f_lt(zero, f_abs(applied)));
+                const lm sunk = m_and(l.good, f_lt(zero, far));
                 if (m_any(sunk)) {
                     const lv3 translation = load_translation(&frame->poses, index, task->first + start, lane, l.s);
                     store_translation(sunk, &frame->poses, index, task->first + start, lane, l.s, v3_add(translation, local));
                 }
                 if (setup->replay) v3_store_where(l.good, &character->sunk, lane, local);
+                if (task->pelvises) lean_pelvis(task, &l, &move, above);
             }
             f_store_where(l.good, character->pelvis.v + lane, pelvis);
             f_store_where(l.good, character->skipped.v + lane, zero);

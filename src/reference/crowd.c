@@ -556,13 +556,97 @@ static leg_work place_foot(const phx_crowd_task *task, const one *o, uint32_t le
     return work;
 }
 
-/* How far the pelvis must sink for this leg to reach (<= 0), and how far the ground pushes it up (any sign). */
-static void pelvis_demand(const phx_crowd_setup *setup, const phx_leg_setup *rig, const phx_joint_rows *joints, uint32_t lane, const leg_work *work,
-                          float *drop, float *rise) {
+/* How the pelvis moves level and leans, weight included. */
+typedef struct pelvis_move {
+    int leans;
+    phx_vec3 shift;
+    lean lean;
+} pelvis_move;
+
+/* Where shift and lean shall be, and what is on its way there. The slope under the feet is the planes' mean gradient and the least-squares
+ * plane through what the heights over it leave; feet nearer to a line than a hundredth of a leg say nothing across it. */
+static pelvis_move move_pelvis(const phx_crowd_task *task, const one *o, const leg_work *work, float weight) {
+    const phx_crowd_setup *setup = task->setup;
+    const uint32_t legs = setup->leg_count, lane = o->lane;
+    const phx_joint_rows *joints = task->joints + o->group * setup->plan.count;
     const up_of up = up_in(setup);
-    const phx_vec3 hip = row3(&joints[rig->hip].position, lane), ankle = row3(&joints[rig->ankle].position, lane);
+    phx_pelvis_state *state = task->pelvises + o->group;
+    phx_vec3 places[PHX_MAX_LEGS], moved = vec3(0.0f, 0.0f, 0.0f), gradient = moved, place = moved, heading = moved;
+    float heights[PHX_MAX_LEGS], weights[PHX_MAX_LEGS], total = 0.0f, height = 0.0f, length = 0.0f;
+    for (uint32_t leg = 0; leg < legs; ++leg) {
+        const uint32_t index = o->group * legs + leg;
+        const phx_leg_state *foot = task->legs + index;
+        const phx_vec3 normal = row3(&foot->normal, lane);
+        const float per_up = 1.0f / height_of(up, normal), w = work[leg].support * work[leg].weight;
+        places[leg] = level(up, row3(&joints[setup->legs[leg].ankle].position, lane));
+        heights[leg] = height_over(row3(&foot->point, lane), normal, per_up, places[leg]), weights[leg] = w;
+        total = total + w, height = height + heights[leg] * w, length = max1(work[leg].length, length);
+        place = add3(place, scale3(places[leg], w)), gradient = add3(gradient, scale3(level(up, normal), -(per_up * w)));
+        moved = add3(moved, scale3(add3(row3(&foot->heel_shift, lane), row3(&foot->ball_shift, lane)), w * 0.5f));
+        heading = add3(heading, level(up, sub3(row3(&task->feet[index].ball, lane), row3(&task->feet[index].heel, lane))));
+    }
+    const float share = 1.0f / max1(total, 1e-6f), held = min1(total, 1.0f);
+    place = scale3(place, share), gradient = scale3(gradient, share), height = height * share;
+    const float heading_squared = level_dot(up, heading, heading);
+    const phx_vec3 ahead = scale3(heading, 1.0f / sqrtf(max1(heading_squared, 1e-30f)));
+    const phx_vec3 spare = level(up, spare_direction(up.v));
+    const phx_vec3 x = 1e-12f < heading_squared ? ahead : unit3(spare), y = up_cross(up, x);
+    const float least = length * 0.01f;
+    float xx = least * least, yy = xx, xy = 0.0f, xh = 0.0f, yh = 0.0f;
+    for (uint32_t leg = 0; leg < legs; ++leg) {
+        const phx_vec3 from = sub3(places[leg], place);
+        const float a = level_dot(up, from, x), b = level_dot(up, from, y), w = weights[leg];
+        const float rest = ((heights[leg] - height) - level_dot(up, gradient, from)) * w;
+        xx = xx + a * a * w, yy = yy + b * b * w, xy = xy + a * b * w, xh = xh + a * rest, yh = yh + b * rest;
+    }
+    const float inverse = 1.0f / max1(xx * yy - xy * xy, 1e-30f);
+    const float slope_x = level_dot(up, gradient, x) + (yy * xh - xy * yh) * inverse;
+    const float slope_y = level_dot(up, gradient, y) + (xx * yh - xy * xh) * inverse;
+    const float pitch = (1e-12f < heading_squared ? setup->pelvis_pitch : setup->pelvis_roll) * held;
+    const float lean_x = atan2_1(slope_x, 1.0f) * pitch, lean_y = atan2_1(slope_y, 1.0f) * (setup->pelvis_roll * held);
+    const float angle = sqrtf(lean_x * lean_x + lean_y * lean_y), fits = setup->max_pelvis_lean / max1(angle, setup->max_pelvis_lean + 1e-12f);
+    const phx_vec3 lean_wanted = settle3(scale3(add3(scale3(x, lean_x), scale3(y, lean_y)), -fits));
+    const phx_vec3 asked = scale3(moved, setup->pelvis_shift / max1(total, 1.0f));
+    const float way = length3(asked), shift_fits = setup->max_pelvis_shift / max1(way, setup->max_pelvis_shift + 1e-12f);
+    const phx_vec3 shift_wanted = settle3(scale3(asked, shift_fits));
+
+    const float keep = o->step.pelvis_keep;
+    phx_vec3 shift = row3(&state->shift, lane), leaning = row3(&state->lean, lane);
+    if (keep < 1.0f || !o->remembered) {
+        const float stays = o->remembered ? keep : 0.0f;
+        shift = add3(shift_wanted, settle3(scale3(sub3(shift, shift_wanted), stays)));
+        leaning = add3(lean_wanted, settle3(scale3(sub3(leaning, lean_wanted), stays)));
+    }
+    set_row3(&state->shift, lane, shift), set_row3(&state->lean, lane, leaning);
+
+    pelvis_move move;
+    const phx_vec3 applied = scale3(leaning, weight);
+    const float turn = length3(applied);
+    float sine, cosine;
+    sincos_quarter1(turn, &sine, &cosine);
+    move.shift = scale3(shift, weight), move.leans = 1e-9f < turn;
+    move.lean = lean_to(up, at_height(up, scale3(applied, sine / max1(turn, 1e-9f)), cosine));
+    return move;
+}
+
+/* the hip of an animated pose, moved with the pelvis but for its height */
+static phx_vec3 moved_hip(const phx_crowd_task *task, const one *o, const pelvis_move *move, phx_vec3 hip) {
+    if (!task->pelvises) return hip;
+    const phx_vec3 pelvis = row3(&task->joints[o->group * task->setup->plan.count + task->setup->pelvis_slot].position, o->lane);
+    const up_of up = up_in(task->setup);
+    const phx_vec3 turned = move->leans ? add3(pelvis, leaned(up, &move->lean, sub3(hip, pelvis))) : hip;
+    return add3(turned, move->shift);
+}
+
+/* How far the pelvis must sink for this leg to reach (<= 0), and how far the ground pushes it up (any sign). */
+static void pelvis_demand(const phx_crowd_task *task, const one *o, const phx_leg_setup *rig, const pelvis_move *move, const leg_work *work, float *drop,
+                          float *rise) {
+    const phx_crowd_setup *setup = task->setup;
+    const phx_joint_rows *joints = task->joints + o->group * setup->plan.count;
+    const up_of up = up_in(setup);
+    const phx_vec3 hip = row3(&joints[rig->hip].position, o->lane), ankle = row3(&joints[rig->ankle].position, o->lane);
     const float reach = max1(work->length * setup->max_extension, length3(sub3(ankle, hip)));
-    const phx_vec3 to_target = sub3(work->target, hip);
+    const phx_vec3 to_target = sub3(work->target, moved_hip(task, o, move, hip));
     const float below = height_of(up, to_target);
     const phx_vec3 aside = level(up, to_target);
     const float room = reach * reach - level_dot(up, aside, aside);
@@ -607,7 +691,7 @@ static phx_vec3 spare_leg(const leg_work *work, phx_vec3 delta, phx_vec3 animate
 }
 
 /* The leg in two bones, and its new local rotations. */
-static void solve_leg(const phx_crowd_task *task, const one *o, uint32_t leg, float weight, float pelvis, const leg_work *work) {
+static void solve_leg(const phx_crowd_task *task, const one *o, uint32_t leg, float weight, float pelvis, const pelvis_move *move, const leg_work *work) {
     const phx_crowd_setup *setup = task->setup;
     const phx_leg_setup *rig = setup->legs + leg;
     const uint32_t lane = o->lane, index = o->group * setup->leg_count + leg;
@@ -620,7 +704,7 @@ static void solve_leg(const phx_crowd_task *task, const one *o, uint32_t leg, fl
 
     phx_leg_in in;
     in.thigh = sub3(knee, hip), in.shin = sub3(ankle, knee);
-    const phx_vec3 asked = sub3(work->target, raised(up_in(setup), hip, pelvis));
+    const phx_vec3 asked = sub3(work->target, raised(up_in(setup), moved_hip(task, o, move, hip), pelvis));
     in.delta = spare_leg(work, asked, sub3(ankle, hip), up_in(setup));
     /* the leg's plane turns about the clip's own hinge; the straighter the leg, or the more the clip bends the knee backward,
      * the more about the hinge that the thigh's own frame says. A hinge, unlike a bend direction, does not turn over when the
@@ -645,8 +729,9 @@ static void solve_leg(const phx_crowd_task *task, const one *o, uint32_t leg, fl
 
     if (out.moved) {
         const phx_quat turn = weight < 1.0f ? fraction4(work->turn, weight) : work->turn;
-        const phx_quat above_hip =
+        phx_quat above_hip =
             rig->hip_parent == PHX_NO_JOINT ? row4(&task->root_rotation[o->group], lane) : row4(&joints[rig->hip_parent].rotation, lane);
+        if (task->pelvises && move->leans) above_hip = mul4(move->lean.turn, above_hip);
         const phx_quat above_knee = mul4(out.root_rotation, row4(&joints[rig->knee_parent].rotation, lane));
         const phx_quat above_ankle = mul4(out.mid_rotation, row4(&joints[rig->ankle_parent].rotation, lane));
         const phx_quat hip_new = mul4(out.root_rotation, hip_world), knee_new = mul4(out.mid_rotation, knee_world);
@@ -689,6 +774,7 @@ static void repeat_corrections(const phx_crowd_task *task, const one *o, int leg
         const size_t index = poses->layout == PHX_POSE_COMPACT ? setup->pelvis_slot : setup->pelvis_joint;
         const phx_vec3 sunk = row3(&task->characters[o->group].sunk, o->lane);
         phx_reference_set_translation(poses, index, o->character, add3(phx_reference_translation(poses, index, o->character), sunk));
+        if (task->pelvises) repeat_rotation(task, o, setup->pelvis_joint, setup->pelvis_slot, &task->pelvises[o->group].turn);
     }
 }
 
@@ -759,10 +845,14 @@ void phx_reference_crowd_solve(const phx_crowd_task *task) {
         float drop = 0.0f, rise = setup->max_pelvis_rise, standing = 0.0f, held = 0.0f;
         for (uint32_t leg = 0; leg < legs; ++leg) {
             work[leg] = place_foot(task, &o, leg);
+            standing = max1(work[leg].support, standing), held = max1(work[leg].weight, held);
+        }
+        pelvis_move move = {0};
+        if (task->pelvises) move = move_pelvis(task, &o, work, weight);
+        for (uint32_t leg = 0; leg < legs; ++leg) {
             float leg_drop, leg_rise;
-            pelvis_demand(setup, setup->legs + leg, joints, lane, &work[leg], &leg_drop, &leg_rise);
-            drop = min1(leg_drop, drop), rise = min1(leg_rise, rise), standing = max1(work[leg].support, standing);
-            held = max1(work[leg].weight, held);
+            pelvis_demand(task, &o, setup->legs + leg, &move, &work[leg], &leg_drop, &leg_rise);
+            drop = min1(leg_drop, drop), rise = min1(leg_rise, rise);
         }
         /* what every standing leg grants; legs that stand less grant more, which the best one takes back */
         rise = max1(rise - (1.0f - standing) * setup->max_pelvis_rise, 0.0f) * standing;
@@ -771,21 +861,28 @@ void phx_reference_crowd_solve(const phx_crowd_task *task) {
             pelvis = follow_pelvis(task, &o, drop < 0.0f ? max1(drop, -setup->max_pelvis_drop) : rise, held);
         const float applied = pelvis * weight;
 
-        for (uint32_t leg = 0; leg < legs; ++leg) solve_leg(task, &o, leg, weight, applied, &work[leg]);
+        for (uint32_t leg = 0; leg < legs; ++leg) solve_leg(task, &o, leg, weight, applied, &move, &work[leg]);
 
         if (setup->pelvis_joint != PHX_NO_JOINT) {
             const uint32_t parent = setup->pelvis_parent;
             const phx_quat above = parent == PHX_NO_JOINT ? row4(&task->root_rotation[group], lane) : row4(&joints[parent].rotation, lane);
-            phx_vec3 local = rotate3(conjugate4(above), scale3(up, applied));
+            const phx_vec3 by = task->pelvises ? add3(scale3(up, applied), move.shift) : scale3(up, applied);
+            phx_vec3 local = rotate3(conjugate4(above), by);
             if (task->scales && parent != PHX_NO_JOINT) {
                 const phx_vec3 scale = row3(&task->scales[group * setup->plan.count + parent], lane);
                 local = vec3(local.x / scale.x, local.y / scale.y, local.z / scale.z);
             }
-            if (0.0f < fabsf(applied)) {
+            if (0.0f < (task->pelvises ? dot3(by, by) : fabsf(applied))) {
                 const size_t index = frame->poses.layout == PHX_POSE_COMPACT ? setup->pelvis_slot : setup->pelvis_joint;
                 phx_reference_set_translation(&frame->poses, index, o.character, add3(phx_reference_translation(&frame->poses, index, o.character), local));
             }
             if (setup->replay) set_row3(&state->sunk, lane, local);
+            if (task->pelvises) {
+                const phx_quat world = row4(&joints[setup->pelvis_slot].rotation, lane);
+                set_row3(&task->pelvises[group].turn, lane, vec3(0.0f, 0.0f, 0.0f));
+                if (move.leans)
+                    store_local(task, &o, setup->pelvis_joint, setup->pelvis_slot, above, mul4(move.lean.turn, world), &task->pelvises[group].turn);
+            }
         }
         state->pelvis.v[lane] = pelvis, state->skipped.v[lane] = 0.0f;
         set_row3(&state->root, lane, o.root);

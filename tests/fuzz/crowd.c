@@ -39,6 +39,11 @@ static phx_crowd_def take_def(fuzz_bytes *b) {
         def.params.pelvis_spring = (int)(take_byte(b) & 1), def.params.pelvis_firm = (int)(take_byte(b) & 1),
         def.params.lock = (int)(take_byte(b) & 1);
         def.params.ray_reuse = take_byte(b) & 1 ? 0.05f : 0.0f;
+        if (take_byte(b) & 1) {
+            def.params.pelvis_shift = take_parameter(b, 0, 1), def.params.max_pelvis_shift = take_parameter(b, 0, 2);
+            def.params.pelvis_pitch = take_parameter(b, -1, 1), def.params.pelvis_roll = take_parameter(b, 0, 1);
+            def.params.max_pelvis_lean = take_parameter(b, 0, 1);
+        }
     }
     if (more & 16) def.up = (phx_vec3){0, 0, 1};
     if (more & 32) def.unit = take_parameter(b, 0.01f, 100);
@@ -145,7 +150,10 @@ static void check_finite(const void *rows, size_t bytes, const phx_leg_state *le
 }
 static void check_state(const phx_crowd *crowd) {
     const uint32_t groups = (crowd->capacity + 15) / 16, legs = crowd->setup.leg_count;
-    for (uint32_t g = 0; g < groups; ++g) check_finite(crowd->characters + g, sizeof *crowd->characters, NULL);
+    for (uint32_t g = 0; g < groups; ++g) {
+        check_finite(crowd->characters + g, sizeof *crowd->characters, NULL);
+        if (crowd->pelvises) check_finite(crowd->pelvises + g, sizeof *crowd->pelvises, NULL);
+    }
     for (uint32_t k = 0; k < groups * legs; ++k) {
         check_finite(crowd->legs + k, sizeof *crowd->legs, crowd->legs + k);
         if (crowd->carried) check_finite(crowd->carried + k, sizeof *crowd->carried, NULL);

@@ -29,13 +29,16 @@ static const char about[] =
     "A rotation is [x,y,z,w] or {\"axis\": [..], \"degrees\": value}. A hit is {point, normal, body}, null (a miss) or \"cast\",\n"
     "for both ends of the foot, or {\"heel\": hit, \"ball\": hit}. Numbers may be \"nan\", \"inf\", \"-inf\". \"note\" is for you.";
 
-static void add_frame_text(text_buffer *out, const scenario_frame *frame, float pelvis, vec pelvis_at) {
+static void add_frame_text(text_buffer *out, const scenario_frame *frame, float pelvis, const phx_pelvis_info *info, vec pelvis_at) {
     const phx_vec3 root = frame->root_position;
-    text_add(out, "frame %u  time %.4f  dt %.6g  root (%.4f %.4f %.4f)  pelvis %+.4f at (%.4f %.4f %.4f)\n", frame->index, frame->time,
+    text_add(out, "frame %u  time %.4f  dt %.6g  root (%.4f %.4f %.4f)  pelvis %+.4f at (%.4f %.4f %.4f)", frame->index, frame->time,
              (double)frame->dt, (double)root.x, (double)root.y, (double)root.z, (double)pelvis, pelvis_at.x, pelvis_at.y, pelvis_at.z);
+    const phx_quat q = info->rotation;
+    if (q.w < 1) text_add(out, " turned (%.4f %.4f %.4f %.4f)", (double)q.x, (double)q.y, (double)q.z, (double)q.w);
+    text_add(out, "\n");
 }
 
-static void add_frame_json(text_buffer *out, const scenario_frame *frame, float pelvis, vec pelvis_at) {
+static void add_frame_json(text_buffer *out, const scenario_frame *frame, float pelvis, const phx_pelvis_info *info, vec pelvis_at) {
     text_add(out, "%s\n  {\"frame\": %u, \"time\": %.9g, \"dt\": ", frame->index ? "," : "", frame->index, frame->time);
     number_json(out, (double)frame->dt);
     text_add(out, ", \"root\": ");
@@ -44,6 +47,7 @@ static void add_frame_json(text_buffer *out, const scenario_frame *frame, float 
     number_json(out, (double)pelvis);
     text_add(out, ", \"pelvis_position\": ");
     vec_json(out, pelvis_at);
+    pelvis_json(out, info);
     text_add(out, ", \"legs\": [");
 }
 
@@ -92,7 +96,9 @@ static bool run(scenario *scene, const feet_options *options, text_buffer *out, 
         turn before_turns[SCENARIO_MAX_JOINTS], after_turns[SCENARIO_MAX_JOINTS];
         pose_to_world(def.skeleton.parents, joints, now->pose, now->root_position, now->root_rotation, before, before_turns);
         pose_to_world(def.skeleton.parents, joints, pose, now->root_position, now->root_rotation, after, after_turns);
-        (json ? add_frame_json : add_frame_text)(out, now, phx_crowd_pelvis(crowd, 0), after[SCENARIO_PELVIS]);
+        phx_pelvis_info pelvis;
+        phx_crowd_pelvis_info(crowd, 0, &pelvis);
+        (json ? add_frame_json : add_frame_text)(out, now, phx_crowd_pelvis(crowd, 0), &pelvis, after[SCENARIO_PELVIS]);
         for (uint32_t leg = 0; leg < def.leg_count; ++leg) {
             phx_foot_info info;
             phx_crowd_foot(crowd, 0, leg, &info);
@@ -125,7 +131,7 @@ int command_feet(int argc, char **argv) {
     bool json = false;
     const cli_option options[] = {
         {"--backend", "NAME", "avx512 avx2 sse2 neon wasm reference; default the best here", &backend_name, NULL},
-        {"--json", NULL, "print JSON: backend frames[{frame time dt root pelvis pelvis_position legs[..]}]", NULL, &json},
+        {"--json", NULL, "print JSON: backend frames[{frame time dt root pelvis pelvis_position pelvis_moved pelvis_turned legs[..]}]", NULL, &json},
         {"--capture", "FILE", "write one frame for `phalanx replay`", &capture, NULL},
         {"--capture-frame", "N", "which, from 0; default the last", &capture_frame, NULL},
     };

@@ -97,6 +97,18 @@ static void place_json(text_buffer *out, const foot_place *place) {
     }
 }
 
+void pelvis_json(text_buffer *out, const phx_pelvis_info *info) {
+    text_add(out, ", \"pelvis_moved\": ");
+    vec_json(out, vec_from(info->translation));
+    text_add(out, ", \"pelvis_turned\": [");
+    const float turn[4] = {info->rotation.x, info->rotation.y, info->rotation.z, info->rotation.w};
+    for (int i = 0; i < 4; ++i) {
+        if (i) text_add(out, ", ");
+        number_json(out, (double)turn[i]);
+    }
+    text_add(out, "]");
+}
+
 void foot_json(text_buffer *out, const char *name, const phx_foot_info *info, const foot_place *animated, const foot_place *place,
                uint32_t world_body) {
     text_add(out, "{\"name\": \"%s\", \"plane\": {\"point\": ", name);

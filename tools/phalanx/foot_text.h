@@ -30,6 +30,9 @@ void foot_text(text_buffer *out, const char *name, const phx_foot_info *info, co
 void foot_json(text_buffer *out, const char *name, const phx_foot_info *info, const foot_place *animated, const foot_place *place,
                uint32_t world_body);
 
+/* By how much the pelvis was moved and turned: ", "pelvis_moved": [..], "pelvis_turned": [..]". */
+void pelvis_json(text_buffer *out, const phx_pelvis_info *info);
+
 /* "[x, y, z]", with nine digits; what is not finite becomes "nan", "inf", "-inf" in quotes. */
 void vec_json(text_buffer *out, vec v);
 void number_json(text_buffer *out, double number);

@@ -42,6 +42,9 @@ static void add_character(text_buffer *out, phx_replay *replay, uint32_t charact
         vec_json(out, vec_from(root));
         text_add(out, ", \"pelvis\": ");
         number_json(out, (double)pelvis);
+        phx_pelvis_info moved;
+        phx_crowd_pelvis_info(info.crowd, character, &moved);
+        pelvis_json(out, &moved);
         text_add(out, ", \"legs\": [");
     } else {
         text_add(out, "character %u  root (%.4f %.4f %.4f)  pelvis %+.4f\n", info.first + character, (double)root.x, (double)root.y,
@@ -127,7 +130,7 @@ int command_replay(int argc, char **argv) {
     bool json = false;
     const cli_option options[] = {
         {"--backend", "NAME", "avx512 avx2 sse2 neon wasm reference; default the best here", &backend_name, NULL},
-        {"--json", NULL, "print JSON: file backend dt up different characters[{character root pelvis legs[..]}]", NULL, &json},
+        {"--json", NULL, "print JSON: file backend dt up different characters[{character root pelvis pelvis_moved pelvis_turned legs[..]}]", NULL, &json},
         {"--report", "FILE.html", "write a page with the characters drawn in 3D", &page, NULL},
     };
     cli_command_line line = {

@@ -347,7 +347,8 @@ static const struct {
     NUMBER(max_extension),    NUMBER(soft_start),       SWITCH(pelvis_spring),   SWITCH(pelvis_firm),     NUMBER(enter_height),
     NUMBER(exit_height),      NUMBER(enter_speed),      NUMBER(exit_speed),        SWITCH(lock),
     NUMBER(release_distance), NUMBER(release_twist),    NUMBER(release_half_life), NUMBER(ray_reuse),
-    NUMBER(max_toe_bend),
+    NUMBER(max_toe_bend),     NUMBER(pelvis_shift),     NUMBER(max_pelvis_shift),  NUMBER(pelvis_pitch),
+    NUMBER(pelvis_roll),      NUMBER(max_pelvis_lean),
 };
 enum { PARAMETERS = sizeof parameters / sizeof *parameters };
 _Static_assert(PARAMETERS * 4 == sizeof(phx_crowd_params), "every member of phx_crowd_params has a line above");
