@@ -158,6 +158,16 @@ static uint32_t human(kind k, rig *body, phx_vec3 *bones) {
 }
 
 /* Animated pose, limits and a target of one chain; limits are the rig's and drawn by the first chain. */
+/* C leaves the order of arguments to the compiler: one value is drawn in each statement, so that all compilers try the same chains. */
+static phx_vec3 random_step(random_state *r, float low, float high) {
+    const float length = random_float(r, low, high);
+    return times(random_direction(r), length);
+}
+static phx_quat random_turn(random_state *r, float low, float high) {
+    const float angle = random_float(r, low, high);
+    return about(random_direction(r), angle);
+}
+
 static void make_chain(random_state *r, kind k, uint32_t bone_count, int first, rig *body, chain *a) {
     phx_vec3 bones[MAX_JOINTS];
     phx_quat locals[MAX_JOINTS];
@@ -169,9 +179,11 @@ static void make_chain(random_state *r, kind k, uint32_t bone_count, int first, 
     for (uint32_t j = 0; j < bone_count; ++j) bones[j] = times(forward, random_float(r, 0.1f, 0.3f));
     const int bent = k == RANDOM || k == NEAR_REACH;
     for (uint32_t j = 1; j < bone_count; ++j) {
-        if (bent) locals[j] = about(random_direction(r), random_float(r, 0.05f, 0.3f));
-        if (k == FOLDED)
-            locals[j] = times4(about(forward, random_float(r, 0, 2 * PI)), about((phx_vec3){1, 0, 0}, random_float(r, 120, 180) * DEG));
+        if (bent) locals[j] = random_turn(r, 0.05f, 0.3f);
+        if (k == FOLDED) {
+            const float fold = random_float(r, 120, 180) * DEG;
+            locals[j] = times4(about(forward, random_float(r, 0, 2 * PI)), about((phx_vec3){1, 0, 0}, fold));
+        }
     }
     if (first) {
         for (uint32_t j = 0; j < MAX_JOINTS; ++j) body->limits[j] = phx_limit_none();
@@ -197,7 +209,7 @@ static void make_chain(random_state *r, kind k, uint32_t bone_count, int first, 
     const phx_vec3 along = unit(a->position[1]);
     const float reach = random_float(r, 0.2f, 0.9f) * total;
     switch (k) {
-    case NEAR_REACH: a->target = times(random_direction(r), random_float(r, 0.95f, 1.0f) * total); break;
+    case NEAR_REACH: a->target = times(random_step(r, 0.95f, 1.0f), total); break;
     case COLLINEAR_FRONT: a->target = times(along, reach); break;
     case COLLINEAR_BEHIND: a->target = times(along, -reach); break;
     case AT_ROOT: {
@@ -266,7 +278,7 @@ static int ascending(const void *a, const void *b) {
  * toward some other rotation that its limit allows, so that an allowed pose reaches it. */
 static phx_vec3 nearby_target(random_state *r, const phx_backend *backend, const rig *body, const chain *a) {
     const phx_vec3 tip = a->solved[body->joints - 1];
-    if (!body->limited) return add(tip, times(random_direction(r), random_float(r, 0.01f, 0.05f)));
+    if (!body->limited) return add(tip, random_step(r, 0.01f, 0.05f));
     phx_vec3 bones[MAX_JOINTS], position[MAX_JOINTS];
     phx_quat now[MAX_JOINTS], other[MAX_JOINTS], locals[MAX_JOINTS], above = {0, 0, 0, 1};
     for (uint32_t j = 0; j + 1 < body->joints; ++j) {

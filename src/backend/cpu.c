@@ -1,6 +1,17 @@
 /* CPUID and XGETBV, asked afresh each time: pure, so no initialisation can race. Called by backend.c. */
 #include "cpu.h"
 
+enum { OSXSAVE = 1 << 27, AVX = 1 << 28, AVX2 = 1 << 5, XMM_YMM = 0x6, MASKS_ZMM = 0xE0 };
+static const uint32_t f_dq_bw_vl = 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31;
+
+phx_cpu phx_cpu_decide(uint32_t leaf_1_ecx, uint32_t leaf_7_ebx, uint64_t saved_state) {
+    const int avx = (leaf_1_ecx & (OSXSAVE | AVX)) == (OSXSAVE | AVX) && (saved_state & XMM_YMM) == XMM_YMM;
+    phx_cpu cpu;
+    cpu.avx2 = avx && (leaf_7_ebx & AVX2) != 0;
+    cpu.avx512 = cpu.avx2 && (leaf_7_ebx & f_dq_bw_vl) == f_dq_bw_vl && (saved_state & MASKS_ZMM) == MASKS_ZMM;
+    return cpu;
+}
+
 #if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>
 
@@ -11,21 +22,11 @@ static uint64_t saved_state(void) {
 }
 
 phx_cpu phx_cpu_detect(void) {
-    phx_cpu cpu = {0, 0};
-    unsigned a, b, c, d;
-    if (!__get_cpuid(1, &a, &b, &c, &d)) return cpu;
-    const unsigned osxsave_and_avx = (1u << 27) | (1u << 28);
-    if ((c & osxsave_and_avx) != osxsave_and_avx) return cpu;
-    const uint64_t state = saved_state();
-    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) return cpu;
-    cpu.avx2 = (state & 0x6) == 0x6 && (b & (1u << 5)) != 0;
-    const unsigned f_dq_bw_vl = (1u << 16) | (1u << 17) | (1u << 30) | (1u << 31);
-    cpu.avx512 = (state & 0xE6) == 0xE6 && (b & f_dq_bw_vl) == f_dq_bw_vl;
-    return cpu;
+    unsigned a, b, c = 0, d, leaf_1_ecx = 0, leaf_7_ebx = 0;
+    if (__get_cpuid(1, &a, &b, &c, &d)) leaf_1_ecx = c;
+    if (__get_cpuid_count(7, 0, &a, &b, &c, &d)) leaf_7_ebx = b;
+    return phx_cpu_decide(leaf_1_ecx, leaf_7_ebx, leaf_1_ecx & OSXSAVE ? saved_state() : 0); /* without OSXSAVE there is no XGETBV */
 }
 #else
-phx_cpu phx_cpu_detect(void) {
-    const phx_cpu cpu = {0, 0};
-    return cpu;
-}
+phx_cpu phx_cpu_detect(void) { return phx_cpu_decide(0, 0, 0); }
 #endif

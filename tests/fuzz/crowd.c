@@ -35,7 +35,7 @@ static phx_crowd_def take_def(fuzz_bytes *b) {
     if (more & 8) { /* any members of the params */
         float *params = &def.params.step_up;
         for (uint32_t k = 1 + take_below(b, 6); k-- > 0;)
-            params[take_below(b, (uint32_t)(offsetof(phx_crowd_params, pelvis_spring) / 4))] = take_parameter(b, 0, 2);
+            params[take_below(b, (uint32_t)(sizeof def.params / 4))] = take_parameter(b, 0, 2); /* switches are set below */
         def.params.pelvis_spring = (int)(take_byte(b) & 1), def.params.pelvis_firm = (int)(take_byte(b) & 1),
         def.params.lock = (int)(take_byte(b) & 1);
         def.params.ray_reuse = take_byte(b) & 1 ? 0.05f : 0.0f;
@@ -116,6 +116,49 @@ static phx_crowd_frame take_frame(fuzz_bytes *b, const phx_crowd *crowd, scene *
     return frame;
 }
 
+/* The poses in a layout that a byte picks, and back after the frame. */
+typedef struct laid_poses {
+    phx_poses poses;
+    char *memory, *data;
+    const uint16_t *joints; /* NULL = all */
+    uint32_t joint_count;
+} laid_poses;
+static float *laid_at(const laid_poses *l, uint32_t character, uint32_t joint, uint32_t k) {
+    const phx_poses *p = &l->poses;
+    const size_t offset = k < 3 ? p->translation_offset : k < 7 ? p->rotation_offset : p->scale_offset;
+    if (p->layout == PHX_POSE_ROWS)
+        return (float *)(void *)(l->data + character / 16 * p->character_stride + joint * p->joint_stride + k * 64 + character % 16 * 4);
+    return (float *)(void *)(l->data + character * p->character_stride + joint * p->joint_stride + offset + 4 * (k < 3 ? k : k < 7 ? k - 3 : k - 7));
+}
+static void laid_copy(const laid_poses *l, phx_transform *poses, uint32_t capacity, int back) {
+    for (uint32_t i = 0; i < capacity; ++i)
+        for (uint32_t j = 0; j < l->joint_count; ++j)
+            for (uint32_t k = 0; k < 10; ++k) {
+                char *plain = (char *)(poses + i * JOINTS + (l->joints ? l->joints[j] : j)) + k * 4, *laid = (char *)laid_at(l, i, j, k);
+                memcpy(back ? plain : laid, back ? laid : plain, 4);
+            }
+}
+static laid_poses lay_out(fuzz_bytes *b, const phx_crowd *crowd, phx_transform *poses) {
+    const uint32_t how = take_byte(b), capacity = crowd->capacity;
+    laid_poses l = {.joint_count = JOINTS};
+    size_t bytes;
+    if ((how & 3) == 1) l.joints = phx_crowd_joints(crowd, &l.joint_count);
+    if ((how & 3) == 2) {
+        l.poses = (phx_poses){PHX_POSE_ROWS, NULL, 640 * JOINTS + (how >> 2 & 1) * 64, 640, 0, 0, 0};
+        bytes = (capacity + 15) / 16 * l.poses.character_stride;
+    } else {
+        static const size_t offsets[4][3] = {{0, 12, 28}, {16, 0, 28}, {28, 12, 0}, {1, 21, 45}}; /* translation, rotation, scale */
+        const size_t *o = offsets[how >> 2 & 3], joint = (how >> 2 & 3) == 3 ? 57 : 40 + (how >> 4 & 3) * 4;
+        l.poses = (phx_poses){l.joints ? PHX_POSE_COMPACT : PHX_POSE_AOS, NULL, joint * l.joint_count + (how >> 6) * 3, joint, o[0], o[1], o[2]};
+        bytes = capacity * l.poses.character_stride;
+    }
+    l.memory = calloc(bytes + 64, 1);
+    l.data = l.memory + (64 - (uintptr_t)l.memory % 64) % 64;
+    l.poses.data = l.data;
+    laid_copy(&l, poses, capacity, 0);
+    return l;
+}
+
 /* flat ground, and some hits of any kind */
 static void cast(fuzz_bytes b, phx_ray_blocks rays) {
     for (uint32_t k = 0; k < rays.count; ++k) {
@@ -191,7 +234,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
             phx_crowd_solve(reference, &frame, tile);
         }
         if (status != PHX_OK) FUZZ_CHECK(memcmp(same, one.poses, sizeof same) == 0);
-        frame.poses = phx_poses_of(other.poses, JOINTS);
+        laid_poses laid = lay_out(&b, crowd, other.poses);
+        frame.poses = laid.poses;
         const size_t bytes = f == captured ? phx_capture_size(crowd, &frame, 0, frame.count) : 0;
         void *capture = bytes ? malloc(bytes) : NULL;
         if (capture) FUZZ_CHECK(phx_capture_begin(crowd, &frame, 0, frame.count, capture, bytes, &report) == PHX_OK);
@@ -200,6 +244,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
             if (capture) FUZZ_CHECK(phx_capture_tile(crowd, &frame, tile, capture) == PHX_OK);
             phx_crowd_solve(crowd, &frame, tile);
         }
+        laid_copy(&laid, other.poses, crowd->capacity, 1);
         FUZZ_CHECK(memcmp(one.poses, other.poses, sizeof one.poses) == 0);
         check_state(reference), check_state(crowd);
         for (uint32_t i = 0; i < crowd->capacity; ++i) {

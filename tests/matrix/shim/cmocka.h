@@ -40,6 +40,7 @@ static inline void print_error(const char *format, ...) {
 #define assert_int_not_equal(a, b) shim_check((long long)(a) != (long long)(b), #a " != " #b, __FILE__, __LINE__)
 #define assert_float_equal(a, b, apart) shim_check(fabs((double)(a) - (double)(b)) <= (double)(apart), #a " near " #b, __FILE__, __LINE__)
 #define assert_string_equal(a, b) shim_check(strcmp((a), (b)) == 0, #a " == " #b, __FILE__, __LINE__)
+#define assert_string_not_equal(a, b) shim_check(strcmp((a), (b)) != 0, #a " != " #b, __FILE__, __LINE__)
 #define assert_memory_equal(a, b, size) shim_check(memcmp((a), (b), (size)) == 0, #a " == " #b, __FILE__, __LINE__)
 #define assert_memory_not_equal(a, b, size) shim_check(memcmp((a), (b), (size)) != 0, #a " != " #b, __FILE__, __LINE__)
 #define assert_in_range(a, low, high) shim_check((a) >= (low) && (a) <= (high), #a " in range", __FILE__, __LINE__)
