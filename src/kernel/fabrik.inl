@@ -25,8 +25,8 @@ enum {
 /* rows of state of a chain in a set, besides four for each bone: the joint at its end, relative to the root, and its length */
 enum { TARGET_X, TARGET_Y, TARGET_Z, ALPHA, WHOLE, COUNTS, CHAIN, FABRIK_STATES };
 
-/* COUNTS: rounds in the low half, the budget above them, and a bit for a bone without length */
-enum { COUNT_BUDGET = 16, COUNT_ROUNDS = 0xFFFF, COUNT_ZERO_LENGTH = 1 << 30, COUNT_BUDGET_MASK = 0x3FFF };
+/* COUNTS: rounds in the lowest bits, a bit for a bone without length, and what is left of the budget in the high half */
+enum { COUNT_ROUNDS = 0x7FFF, COUNT_ZERO_LENGTH = 1 << 15, COUNT_LEFT = 1 << 16, COUNT_ROUND = 1 - COUNT_LEFT };
 
 /* what a backward pass leaves to the forward pass: three rows for each joint but root and tip, without slack */
 typedef struct fabrik_back {
@@ -220,6 +220,45 @@ static inline lm is_rotation(lq4 a) {
     return m_and(f_lt(f_splat(0.25f), squared), f_lt(squared, f_splat(4.0f)));
 }
 
+typedef struct fabrik_sizes {
+    lf whole, longest, shortest;     /* of the bones */
+    lf spread, forward, everywhere;  /* sums of squares of the joints: from the root; along the axis; the animated ones' and these */
+} fabrik_sizes;
+
+/* Lays the chain out in its rows, relative to the root; `given` lengths or those of the animated bones. */
+lane_inline fabrik_sizes fabrik_measure(const phx_rows3 *animated, const phx_rows3 *source, const phx_rows1 *lengths, uint32_t lane, uint32_t bones,
+                                        lv3 axis, float *row, const size_t stride, const int given, const int started) {
+    const lf zero = f_splat(0.0f);
+    const lv3 root = v3_load(animated, lane), origin = v3_load(source, lane);
+    fabrik_sizes s = {zero, zero, f_splat(1e30f), zero, zero, zero};
+    lf astray = zero;
+    lv3 joint = root;
+    for (uint32_t i = 0; i < bones; ++i, row += 4 * stride) {
+        const lv3 next = v3_load(source + i + 1, lane), at = v3_sub(next, origin);
+        lf length;
+        if (given) {
+            length = f_load(lengths[i].v + lane);
+        } else {
+            const lv3 end = started ? v3_load(animated + i + 1, lane) : next;
+            length = settled_length(v3_length(v3_sub(end, joint)));
+            joint = end;
+        }
+        f_store(row, at.x), f_store(row + stride, at.y), f_store(row + 2 * stride, at.z), f_store(row + 3 * stride, length);
+        s.whole = f_add(s.whole, length);
+        s.longest = f_max(length, s.longest);
+        s.shortest = f_min(length, s.shortest);
+        const lf along = v3_dot(at, axis);
+        s.spread = f_add(s.spread, v3_dot(at, at));
+        s.forward = f_add(s.forward, f_mul(along, along));
+        if (started) { /* the animated joints are read later, so they must be fit to be read */
+            const lv3 pose = v3_sub(v3_load(animated + i + 1, lane), root);
+            astray = f_add(astray, v3_dot(pose, pose));
+        }
+    }
+    s.everywhere = f_add(s.spread, astray);
+    return s;
+}
+
 /* `full`: more than positions is asked for. */
 lane_inline void fabrik_begin_as(const phx_chain_setup *setup, const phx_chain_blocks *blocks, size_t block, uint32_t lane, uint32_t chain,
                                  lm valid, fabrik_set *set, uint32_t vector, fabrik_case *c, const int full) {
@@ -245,31 +284,12 @@ lane_inline void fabrik_begin_as(const phx_chain_setup *setup, const phx_chain_b
     }
     axis = v3_scale(axis, f_div(one, axis_length));
 
-    lf whole = zero, longest = zero, shortest = f_splat(1e30f), spread = zero, forward = zero, astray = zero;
-    lv3 joint = root;
-    for (uint32_t i = 0; i < bones; ++i) {
-        const lv3 next = v3_load(source + i + 1, lane), at = v3_sub(next, origin);
-        lf length;
-        if (lengths) {
-            length = f_load(lengths[i].v + lane);
-        } else {
-            const lv3 end = started ? v3_load(animated + i + 1, lane) : next;
-            length = settled_length(v3_length(v3_sub(end, joint)));
-            joint = end;
-        }
-        set_joint(set, i, vector, at);
-        f_store(fabrik_row(set, i, 3, vector), length);
-        whole = f_add(whole, length);
-        longest = f_max(length, longest);
-        shortest = f_min(length, shortest);
-        const lf along = v3_dot(at, axis);
-        spread = f_add(spread, v3_dot(at, at));
-        forward = f_add(forward, f_mul(along, along));
-        if (started) { /* the animated joints are read later, so they must be fit to be read */
-            const lv3 pose = v3_sub(v3_load(animated + i + 1, lane), root);
-            astray = f_add(astray, v3_dot(pose, pose));
-        }
-    }
+    fabrik_sizes sizes;
+    float *rows = fabrik_row(set, 0, 0, vector);
+    if (lengths && !started) sizes = fabrik_measure(animated, source, lengths, lane, bones, axis, rows, set->stride, 1, 0);
+    else if (!started) sizes = fabrik_measure(animated, source, lengths, lane, bones, axis, rows, set->stride, 0, 0);
+    else sizes = fabrik_measure(animated, source, lengths, lane, bones, axis, rows, set->stride, lengths != NULL, 1);
+    const lf whole = sizes.whole, longest = sizes.longest, shortest = sizes.shortest, spread = sizes.spread, forward = sizes.forward;
     const lf tolerance = f_mul(whole, f_splat(setup->tolerance)), epsilon = f_mul(whole, f_splat(0x1p-20f));
     const lf tolerance_squared = f_mul(f_mul(tolerance, tolerance), f_splat(0.999999f));
     li budget = i_splat((int32_t)setup->max_iterations);
@@ -279,7 +299,7 @@ lane_inline void fabrik_begin_as(const phx_chain_setup *setup, const phx_chain_b
     }
     const lf weight = full && blocks->weight ? f_load(blocks->weight[block].v + lane) : one;
     const lm sized = m_and(m_and(f_lt(f_splat(1e-9f), whole), f_lt(whole, f_splat(1e9f))), f_le(zero, shortest));
-    const lm near = m_and(f_lt(distance, f_splat(1e9f)), f_lt(f_add(spread, astray), f_splat(1e21f)));
+    const lm near = m_and(f_lt(distance, f_splat(1e9f)), f_lt(sizes.everywhere, f_splat(1e21f)));
     lm ok = m_and(m_and(sized, near), f_eq(weight, weight));
     if (blocks->rotation) {
         for (uint32_t j = 0; j <= bones; ++j) ok = m_and(ok, is_rotation(q4_load(blocks->rotation + block * blocks->joints + j, lane)));
@@ -351,7 +371,7 @@ lane_inline void fabrik_begin_as(const phx_chain_setup *setup, const phx_chain_b
     set_state3(set, TARGET_X, vector, target);
     f_store(set->state[ALPHA] + vector * LANES, zero);
     f_store(set->state[WHOLE] + vector * LANES, whole);
-    i_store(set->state[COUNTS] + vector * LANES, i_or(i_or(rounds, i_shl(budget, COUNT_BUDGET)), zero_length));
+    i_store(set->state[COUNTS] + vector * LANES, i_or(i_or(rounds, i_shl(budget, 16)), zero_length));
     static const PHX_ALIGN_64 int32_t numbers[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
     i_store(set->state[CHAIN] + vector * LANES, i_add(i_splat((int32_t)chain), i_load(numbers)));
     set->active[vector] = active;
@@ -376,13 +396,20 @@ static inline lv3 target_direction(lv3 target) {
     return v3_select(none, v3_splat(1.0f, 0.0f, 0.0f), unit);
 }
 
+/* What a step of squared length `squared` is scaled by to the length of its bone. Root and quotient go side by side, where a quotient by the
+ * root would wait for it: 1 to 3 % of all time at 16 lanes, 3 to 5 % at 4. */
+lane_inline lf step_scale(lf length, lf squared) {
+    const lf some = f_some(squared);
+    return f_mul(f_div(length, some), f_sqrt(some));
+}
+
 /* A step whose two joints coincide takes the direction of the step before it, `last`, the first one that of the target: the step from
  * `from` toward `goal` once more, with that. */
 static lv3 recovered_joint(fabrik_set *set, uint32_t vector, lf tiny, lv3 goal, lv3 from, lv3 last, lf length, float sign) {
     lv3 d = v3_sub(goal, from);
     const lv3 instead = v3_select(f_lt(tiny, v3_dot(last, last)), last, v3_scale(target_direction(state3(set, TARGET_X, vector)), f_splat(sign)));
     d = v3_select(f_le(v3_dot(d, d), tiny), instead, d);
-    return v3_add(from, v3_scale(d, f_div(length, f_sqrt(f_some(v3_dot(d, d))))));
+    return v3_add(from, v3_scale(d, step_scale(length, v3_dot(d, d))));
 }
 
 static void start_again(fabrik_set *set, uint32_t vector, uint32_t bones, lm wanted) {
@@ -395,44 +422,17 @@ static void start_again(fabrik_set *set, uint32_t vector, uint32_t bones, lm wan
     f_store(alpha, f_select(wanted, f_splat(0.0f), f_load(alpha)));
 }
 
-/* The end of a round for one vector, whose error was `before` when it began: Aitken's aim for the next round, who is done. With r =
- * e.b / b.b the aim is (r + alpha) / (1 - r), here times b.b above and below. */
-static inline void end_of_round(const phx_chain_setup *setup, fabrik_set *set, uint32_t v, uint32_t bones, lv3 tip, lv3 before) {
-    const lf most = f_splat(8.0f);
-    const lm active = set->active[v];
-    const lv3 error = v3_sub(tip, state3(set, TARGET_X, v));
-    const lf squared = v3_dot(error, error), whole = f_load(set->state[WHOLE] + v * LANES);
-    const lf kept = v3_dot(error, before), all = v3_dot(before, before), lost = f_sub(all, kept);
-    const lf least = f_mul(all, f_splat(1e-3f));
-    const lf alpha = f_div(f_add(kept, f_mul(f_load(set->state[ALPHA] + v * LANES), all)), f_some(f_max(lost, least)));
-    f_store(set->state[ALPHA] + v * LANES, f_select(f_le(lost, least), most, f_min(f_max(alpha, f_splat(0.0f)), most)));
-    li counts = i_load(set->state[COUNTS] + v * LANES);
-    counts = i_select(active, i_add(counts, i_splat(1)), counts);
-    i_store(set->state[COUNTS] + v * LANES, counts);
-    const li rounds = i_and(counts, i_splat(COUNT_ROUNDS)), budget = i_and(i_shr(counts, COUNT_BUDGET), i_splat(COUNT_BUDGET_MASK));
-    const lf tolerance = f_mul(whole, f_splat(setup->tolerance));
-    const lm done = m_or(f_le(squared, f_mul(f_mul(tolerance, tolerance), f_splat(0.999999f))), m_not(i_gt(budget, rounds)));
-    set->active[v] = m_andnot(active, done);
-    const lm eighth = m_and(set->active[v], i_eq(rounds, i_splat(8)));
-    if (__builtin_expect(m_any(eighth), 0)) {
-        const lm again = m_and(eighth, f_lt(f_mul(f_mul(whole, whole), f_splat(1e-6f)), squared));
-        if (m_any(again)) start_again(set, v, bones, again);
-    }
-}
-
-static inline lf tiny_squared(fabrik_set *set, uint32_t v) {
-    const lf whole = f_load(set->state[WHOLE] + v * LANES);
-    return f_mul(f_mul(whole, whole), f_splat(1e-16f));
-}
-
 /* three rows `stride` apart */
 static inline lv3 rows3(const float *row, size_t stride) { return v3(f_load(row), f_load(row + stride), f_load(row + 2 * stride)); }
 static inline void set_rows3(float *row, size_t stride, lv3 a) { f_store(row, a.x), f_store(row + stride, a.y), f_store(row + 2 * stride, a.z); }
 
-/* What the two passes of a round share: the aims, which stand for the tip, the errors before it, and where a lane counts as lost. */
+/* What rounds hand on: the aims, which stand for the tip, the errors before the round and their squares, when a lane has arrived and where
+ * it counts as lost. */
 typedef struct fabrik_aims {
     PHX_ALIGN_64 float aims[3 * IN_FLIGHT * LANES];
     PHX_ALIGN_64 float errors[3 * IN_FLIGHT * LANES];
+    PHX_ALIGN_64 float squares[IN_FLIGHT * LANES];
+    PHX_ALIGN_64 float near[IN_FLIGHT * LANES];
     PHX_ALIGN_64 float tiny[IN_FLIGHT * LANES];
 } fabrik_aims;
 
@@ -479,7 +479,7 @@ lane_inline lm bone_steps(lv3 *q, const float *from, size_t from_stride, const f
             d[t] = v3_sub(rows3(goal + at, goal_stride), q[t]);
             const lf squared = v3_dot(d[t], d[t]);
             lost = m_or(lost, f_le(squared, f_load(tiny + at)));
-            scale[t] = f_div(f_load(length + at), f_sqrt(f_some(squared)));
+            scale[t] = step_scale(f_load(length + at), squared);
             if (!STEPS_IN_REGISTERS) lane_in_order();
         }
         if (t >= STEPS_AHEAD) {
@@ -499,45 +499,98 @@ lane_inline void steps_reload(lv3 *q, const float *rows, size_t stride, const ui
     for (uint32_t v = 0; v < vectors; ++v) q[v] = rows3(rows + v * LANES, stride);
 }
 
-/* One backward and one forward pass of `vectors` vectors at once; returns how many lanes are still active. The backward pass writes
- * beside the joints, so only the forward pass has to keep the lanes that are done. */
-static inline uint32_t fabrik_round(const phx_chain_setup *setup, fabrik_set *set, fabrik_back *back, const uint32_t bones, const uint32_t vectors) {
-    const size_t stride = fabrik_stride(vectors), across = vectors * LANES;
-    lv3 q[IN_FLIGHT];
-    lm idle[IN_FLIGHT];
-    fabrik_aims round;
+/* Aims vector `v`'s next round at the target less `alpha` times the error. */
+static inline void aim_round(fabrik_aims *round, uint32_t v, lv3 target, lv3 error, lf squared, lf alpha, const uint32_t vectors) {
+    const size_t across = vectors * LANES;
+    set_rows3(round->errors + v * LANES, across, error);
+    f_store(round->squares + v * LANES, squared);
+    set_rows3(round->aims + v * LANES, across, v3_sub(target, v3_scale(error, alpha)));
+}
+
+static inline void begin_rounds(const phx_chain_setup *setup, fabrik_set *set, fabrik_aims *round, const uint32_t bones, const uint32_t vectors) {
 #pragma GCC unroll 8
     for (uint32_t v = 0; v < vectors; ++v) {
         const lv3 target = state3(set, TARGET_X, v), error = v3_sub(joint_at(set, bones - 1, v), target);
-        q[v] = v3_sub(target, v3_scale(error, f_load(set->state[ALPHA] + v * LANES)));
-        set_rows3(round.errors + v * LANES, across, error);
-        set_rows3(round.aims + v * LANES, across, q[v]);
-        idle[v] = m_not(set->active[v]);
-        f_store(round.tiny + v * LANES, f_select(set->active[v], tiny_squared(set, v), f_splat(-1.0f))); /* idle lanes are never lost */
+        const lf whole = f_load(set->state[WHOLE] + v * LANES), tolerance = f_mul(whole, f_splat(setup->tolerance));
+        f_store(round->near + v * LANES, f_mul(f_mul(tolerance, tolerance), f_splat(0.999999f)));
+        /* idle lanes are never lost */
+        f_store(round->tiny + v * LANES, f_select(set->active[v], f_mul(f_mul(whole, whole), f_splat(1e-16f)), f_splat(-1.0f)));
+        aim_round(round, v, target, error, v3_dot(error, error), f_load(set->state[ALPHA] + v * LANES), vectors);
     }
-    const float *from = round.aims;
-    for (uint32_t i = bones - 1; i >= 1; --i) {
-        float *to = back->joints + (i - 1) * 3 * across;
-        const float *goal = set->joints + 4 * (i - 1) * stride;
-        const lm lost = bone_steps(q, from, across, goal, stride, goal + 7 * stride, round.tiny, to, across, NULL, vectors);
-        if (lane_rare(m_any(lost))) backward_again(set, back, &round, bones, vectors, i), steps_reload(q, to, across, vectors);
-        from = to;
+}
+
+/* The end of a round for one vector: who is done, and Aitken's aim for the next round. With r = e.b / b.b, where b is the error before
+ * the round, the aim is (r + alpha) / (1 - r), here times b.b above and below. */
+static inline void end_of_round(fabrik_set *set, fabrik_aims *round, uint32_t v, lv3 tip, const uint32_t bones, const uint32_t vectors) {
+    const lf most = f_splat(8.0f);
+    const lm active = set->active[v];
+    const lv3 target = state3(set, TARGET_X, v), before = rows3(round->errors + v * LANES, vectors * LANES);
+    lv3 error = v3_sub(tip, target);
+    lf squared = v3_dot(error, error);
+    const lf kept = v3_dot(error, before), all = f_load(round->squares + v * LANES), lost = f_sub(all, kept);
+    const lf least = f_mul(all, f_splat(1e-3f));
+    lf alpha = f_div(f_add(kept, f_mul(f_load(set->state[ALPHA] + v * LANES), all)), f_some(f_max(lost, least)));
+    alpha = f_select(f_le(lost, least), most, f_min(f_max(alpha, f_splat(0.0f)), most));
+    const li counts = i_load(set->state[COUNTS] + v * LANES), counted = i_select(active, i_add(counts, i_splat(COUNT_ROUND)), counts);
+    i_store(set->state[COUNTS] + v * LANES, counted);
+    const lm done = m_or(f_le(squared, f_load(round->near + v * LANES)), i_gt(i_splat(COUNT_LEFT), counted));
+    const lm going = m_andnot(active, done);
+    set->active[v] = going;
+    const lm eighth = m_and(going, i_eq(i_and(counted, i_splat(COUNT_ROUNDS)), i_splat(8)));
+    if (lane_rare(m_any(eighth))) {
+        const lf whole = f_load(set->state[WHOLE] + v * LANES);
+        const lm again = m_and(eighth, f_lt(f_mul(f_mul(whole, whole), f_splat(1e-6f)), squared));
+        if (m_any(again)) {
+            start_again(set, v, bones, again);
+            alpha = f_select(again, f_splat(0.0f), alpha);
+            error = v3_sub(joint_at(set, bones - 1, v), target), squared = v3_dot(error, error);
+        }
     }
+    f_store(set->state[ALPHA] + v * LANES, alpha);
+    float *tiny = round->tiny + v * LANES;
+    f_store(tiny, f_select(going, f_load(tiny), f_splat(-1.0f)));
+    aim_round(round, v, target, error, squared, alpha, vectors);
+}
+
+/* Rounds, each a backward and a forward pass, of `vectors` vectors at once until at most `enough` lanes are active; how many are. The
+ * backward pass writes beside the joints, so only the forward pass has to keep the lanes that are done. The end of a round prepares the
+ * next. */
+static inline uint32_t fabrik_rounds(const phx_chain_setup *setup, fabrik_set *set, fabrik_back *back, const uint32_t bones, uint32_t busy,
+                                     uint32_t enough, phx_fabrik_stats *stats, const uint32_t vectors) {
+    const size_t stride = fabrik_stride(vectors), across = vectors * LANES;
+    fabrik_aims round;
+    lv3 q[IN_FLIGHT];
+    lm idle[IN_FLIGHT];
+    begin_rounds(setup, set, &round, bones, vectors);
+    do {
+        stats->busy += busy, stats->total += vectors * LANES;
 #pragma GCC unroll 8
-    for (uint32_t v = 0; v < vectors; ++v) q[v] = v3_splat(0.0f, 0.0f, 0.0f);
-    from = set->root;
-    for (uint32_t i = 0; i < bones; ++i) {
-        const float *goal = i + 1 == bones ? round.aims : back->joints + i * 3 * across;
-        float *to = set->joints + 4 * i * stride;
-        const lm lost = bone_steps(q, from, stride, goal, across, to + 3 * stride, round.tiny, to, stride, idle, vectors);
-        if (lane_rare(m_any(lost))) forward_again(set, goal, &round, vectors, i), steps_reload(q, to, stride, vectors);
-        from = to;
-    }
-    uint32_t busy = 0;
-    for (uint32_t v = 0; v < vectors; ++v) {
-        end_of_round(setup, set, v, bones, joint_at(set, bones - 1, v), rows3(round.errors + v * LANES, across));
-        busy += m_count(set->active[v]);
-    }
+        for (uint32_t v = 0; v < vectors; ++v) idle[v] = m_not(set->active[v]), q[v] = rows3(round.aims + v * LANES, across);
+        const float *from = round.aims;
+        for (uint32_t i = bones - 1; i >= 1; --i) {
+            float *to = back->joints + (i - 1) * 3 * across;
+            const float *goal = set->joints + 4 * (i - 1) * stride;
+            const lm lost = bone_steps(q, from, across, goal, stride, goal + 7 * stride, round.tiny, to, across, NULL, vectors);
+            if (lane_rare(m_any(lost))) backward_again(set, back, &round, bones, vectors, i), steps_reload(q, to, across, vectors);
+            from = to;
+        }
+#pragma GCC unroll 8
+        for (uint32_t v = 0; v < vectors; ++v) q[v] = v3_splat(0.0f, 0.0f, 0.0f);
+        from = set->root;
+        for (uint32_t i = 0; i < bones; ++i) {
+            const float *goal = i + 1 == bones ? round.aims : back->joints + i * 3 * across;
+            float *to = set->joints + 4 * i * stride;
+            const lm lost = bone_steps(q, from, stride, goal, across, to + 3 * stride, round.tiny, to, stride, idle, vectors);
+            if (lane_rare(m_any(lost))) forward_again(set, goal, &round, vectors, i), steps_reload(q, to, stride, vectors);
+            from = to;
+        }
+        busy = 0;
+#pragma GCC unroll 1 /* four lanes are 4 % slower unrolled */
+        for (uint32_t v = 0; v < vectors; ++v) {
+            end_of_round(set, &round, v, joint_at(set, bones - 1, v), bones, vectors);
+            busy += m_count(set->active[v]);
+        }
+    } while (busy > enough);
     return busy;
 }
 
@@ -760,7 +813,7 @@ static inline void fabrik_retire(const phx_chain_setup *setup, const phx_chain_b
     i_store(rounds, i_and(counts, i_splat(COUNT_ROUNDS)));
     const lm reached = f_le(length, f_mul(whole, f_splat(setup->tolerance)));
     i_store(flags, i_or(i_select(reached, i_splat(PHX_FLAG_REACHED), i_splat(PHX_FLAG_STALLED)),
-                        i_select(i_gt(i_splat(COUNT_ZERO_LENGTH), counts), i_splat(0), i_splat(PHX_FLAG_ZERO_LENGTH))));
+                        i_select(i_eq(i_and(counts, i_splat(COUNT_ZERO_LENGTH)), i_splat(0)), i_splat(0), i_splat(PHX_FLAG_ZERO_LENGTH))));
     const phx_rows3 *roots = blocks->position;
     phx_rows3 *solved = blocks->solved ? blocks->solved : blocks->position;
     for (; done; done &= done - 1) {
@@ -808,13 +861,7 @@ static inline void fabrik_drain(const phx_chain_setup *setup, const phx_chain_bl
     if (pool->count < vectors * LANES) fabrik_clear_rest(pool, bones, vectors * LANES);
     while (pool->count > wanted) {
         const uint32_t enough = wanted < pool->count / 2 ? wanted : pool->count / 2;
-        uint32_t busy;
-        do {
-            uint32_t lanes = 0;
-            for (uint32_t v = 0; v < vectors; ++v) lanes += m_count(pool->active[v]);
-            busy = fabrik_round(setup, pool, back, bones, vectors);
-            stats->busy += lanes, stats->total += vectors * LANES;
-        } while (busy > enough);
+        fabrik_rounds(setup, pool, back, bones, pool->count, enough, stats, vectors);
         for (uint32_t v = 0; v < vectors; ++v) {
             const uint32_t in_use = pool->count <= v * LANES ? 0 : pool->count - v * LANES;
             const uint32_t done = ~m_bits(pool->active[v]) & (in_use >= LANES ? (1u << (LANES - 1) << 1) - 1u : (1u << in_use) - 1u);
@@ -868,10 +915,7 @@ static inline void fabrik_plain(const phx_fabrik_setup *setup, const phx_chain_b
             busy += fabrik_load(&setup->chain, blocks, chains, first + v * LANES, &stage, v, &cases[v], 0);
         const uint32_t enough = pooled ? width * 5 / 16 : 0;
         if (bones >= 8 && first + 2 * width <= chains) fabrik_prefetch(blocks, first + width, width);
-        while (busy > enough) {
-            stats.busy += busy, stats.total += width;
-            busy = fabrik_round(&setup->chain, &stage, &back, bones, vectors);
-        }
+        if (busy > enough) busy = fabrik_rounds(&setup->chain, &stage, &back, bones, busy, enough, &stats, vectors);
         for (uint32_t v = 0; v < vectors; ++v) {
             const size_t chain = first + v * LANES;
             const uint32_t lane = (uint32_t)(chain % PHX_BLOCK_LANES);
@@ -921,10 +965,7 @@ static inline void fabrik_full(const phx_fabrik_setup *setup, const phx_chain_bl
             uint32_t busy = 0;
             for (uint32_t v = 0; v < vectors; ++v)
                 busy += fabrik_load(&setup->chain, blocks, chains, first + at + v * LANES, &stage, v, &window.cases[at / LANES + v], 1);
-            while (busy > enough) {
-                stats.busy += busy, stats.total += width;
-                busy = fabrik_round(&setup->chain, &stage, &back, bones, vectors);
-            }
+            if (busy > enough) busy = fabrik_rounds(&setup->chain, &stage, &back, bones, busy, enough, &stats, vectors);
             for (uint32_t v = 0; v < vectors; ++v) fabrik_park(&window, &stage, v, at + v * LANES, bones, vectors);
             if (busy) {
                 fabrik_drain(&setup->chain, blocks, &window, &pool, &back, width - busy, &stats, vectors);

@@ -257,13 +257,19 @@ static phx_vec3 lost_direction(const limb *limb, phx_vec3 last, float sign) {
     return limb->tiny_squared < dot3(last, last) ? last : scale3(target_direction(limb), sign);
 }
 
+/* what a step of squared length `squared` is scaled by to the length of its bone */
+static float step_scale(float length, float squared) {
+    const float some = some1(squared);
+    return length / some * sqrtf(some);
+}
+
 static void pass_back(limb *limb, phx_vec3 aim) {
     phx_vec3 q = aim, last = vec3(0.0f, 0.0f, 0.0f);
     for (uint32_t i = limb->bones - 1; i >= 1; --i) {
         phx_vec3 d = sub3(limb->at[i - 1], q);
         float squared = dot3(d, d);
         if (squared <= limb->tiny_squared) d = lost_direction(limb, last, -1.0f), squared = dot3(d, d);
-        const phx_vec3 next = add3(q, scale3(d, limb->length[i] / sqrtf(some1(squared))));
+        const phx_vec3 next = add3(q, scale3(d, step_scale(limb->length[i], squared)));
         last = sub3(next, q);
         limb->at[i - 1] = q = next;
     }
@@ -275,7 +281,7 @@ static void pass_forth(limb *limb, phx_vec3 aim) {
         phx_vec3 d = sub3(i + 1 < limb->bones ? limb->at[i] : aim, q);
         float squared = dot3(d, d);
         if (squared <= limb->tiny_squared) d = lost_direction(limb, last, 1.0f), squared = dot3(d, d);
-        const phx_vec3 next = add3(q, scale3(d, limb->length[i] / sqrtf(some1(squared))));
+        const phx_vec3 next = add3(q, scale3(d, step_scale(limb->length[i], squared)));
         last = sub3(next, q);
         limb->at[i] = q = next;
     }

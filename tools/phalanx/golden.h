@@ -11,7 +11,7 @@ static const struct {
     uint64_t hash;
 } golden[] = {
     {"two_bone", 0x584f4a444784048eu},
-    {"fabrik", 0xcbdf50f587fc1f70u},
+    {"fabrik", 0xc7452ab2020da4dau},
     {"ccd", 0xd101fbd8414e7e6bu},
     {"aim", 0xa7468cf6f7bd87e7u},
     {"limit", 0x4969be8d3d19e1ceu},
