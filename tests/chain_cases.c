@@ -207,11 +207,41 @@ static void far_from_the_origin_nothing_is_lost(void **state) {
     }
 }
 
+/* D16. A target out of reach that stands still, or creeps: after ten frames the chain, fed back, points at it and moves no more than the target
+ * asks for. A straight chain that points at a target beyond its reach turns less than the target moves. */
+static void chains_that_cannot_reach_rest(void **state) {
+    (void)state;
+    random_state r = random_seeded("out of reach, frame after frame", 0xD16C);
+    FOR_EACH_BACKEND(backend) for (int solver = 0; solver < 2; ++solver) for (int i = 0; i < 60; ++i) {
+        chain c = random_chain(&r, 3 + random_below(&r, 6), i % 3 ? 0.5 : 0);
+        const double whole = whole_of(&c);
+        const phx_vec3 way = random_direction(&r), drift = random_direction(&r);
+        const double step = i % 2 ? 1e-3 * whole : 0;
+        c.target = along(c.position[0], way, whole * random_float(&r, 1.05f, 3));
+        for (int frame = 0; frame < 40; ++frame) {
+            solve(backend, solver, &c);
+            check_sound(backend, solver, &c);
+            double moved = 0;
+            for (uint32_t j = 0; j < c.joints; ++j) moved = fmax(moved, distance(c.out[j], c.position[j]));
+            if (frame > 9) assert_true(moved < step + 1e-4 * whole);
+            if (frame > 9) {
+                const phx_vec3 root = c.position[0];
+                const double there = distance(c.target, root);
+                assert_true(distance(c.out[c.joints - 1], along(root, (phx_vec3){c.target.x - root.x, c.target.y - root.y, c.target.z - root.z},
+                                                                whole / there)) < 1e-3 * whole);
+                assert_true(c.result.flags & PHX_FLAG_OUT_OF_REACH);
+            }
+            memcpy(c.position, c.out, sizeof c.position);
+            c.target = along(c.target, drift, step);
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(full_reach_never_leaves_the_domain), cmocka_unit_test(target_on_the_root),
         cmocka_unit_test(bones_do_not_stretch),               cmocka_unit_test(mirrored_chains_mirror),
-        cmocka_unit_test(far_from_the_origin_nothing_is_lost),
+        cmocka_unit_test(far_from_the_origin_nothing_is_lost), cmocka_unit_test(chains_that_cannot_reach_rest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

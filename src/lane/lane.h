@@ -24,6 +24,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* With -ffast-math or -ffinite-math-only a compiler leaves out what looks for NaN, and reorders sums. */
+#if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
+#error "Phalanx is to be compiled without -ffast-math, -Ofast and -ffinite-math-only: its answers and its checks rest on IEEE arithmetic"
+#endif
+
 /* lane_inline: what a hot loop uses. A call would spill every register and turn options that are constants of a loop into branches.
  * lane_cold: what rare lanes need, out of the way of the hot loop; takes and returns values, so that nothing hot is forced into memory.
  * lane_in_order: loads and stores stay on their side of it, where a compiler that gathers them runs out of registers. */

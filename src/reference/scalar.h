@@ -7,6 +7,11 @@
 #include <math.h>
 #include <string.h>
 
+/* With -ffast-math or -ffinite-math-only a compiler leaves out what looks for NaN, and reorders sums. */
+#if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
+#error "Phalanx is to be compiled without -ffast-math, -Ofast and -ffinite-math-only: its answers and its checks rest on IEEE arithmetic"
+#endif
+
 /* NaN and equal zeros give the second operand, as the lanes do */
 static inline float min1(float a, float b) { return a < b ? a : b; }
 static inline float max1(float a, float b) { return a > b ? a : b; }
