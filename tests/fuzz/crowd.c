@@ -39,6 +39,8 @@ static phx_crowd_def take_def(fuzz_bytes *b) {
         def.params.pelvis_spring = (int)(take_byte(b) & 1), def.params.pelvis_firm = (int)(take_byte(b) & 1),
         def.params.lock = (int)(take_byte(b) & 1);
         def.params.ray_reuse = take_byte(b) & 1 ? 0.05f : 0.0f;
+        if (take_byte(b) & 1)
+            def.params.pelvis_shift = take_parameter(b, 0, 1), def.params.pelvis_pitch = take_parameter(b, -1, 1), def.params.pelvis_roll = take_parameter(b, -1, 1);
         if (take_byte(b) & 1) {
             def.params.pelvis_shift = take_parameter(b, 0, 1), def.params.max_pelvis_shift = take_parameter(b, 0, 2);
             def.params.pelvis_pitch = take_parameter(b, -1, 1), def.params.pelvis_roll = take_parameter(b, 0, 1);
