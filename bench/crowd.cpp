@@ -1,6 +1,6 @@
 /* The crowd's whole frame but for the ray casts: bipeds of 67 joints walk over hills. Layouts: crowd (the usual arrays of transforms),
  * crowd_compact (the touched joints alone), crowd_rows (rows of 16 characters); the same with _threads: tiles in a row for each thread,
- * nanoseconds are those of one core. Poses lie on huge pages where the system has them: with ordinary ones (--small_pages) a pose a page
+ * nanoseconds are those of one core. crowd_idle: they stand; crowd_still: they stand and have a still_tolerance. Poses lie on huge pages where the system has them: with ordinary ones (--small_pages) a pose a page
  * keeps the page walks busier than the solver. */
 #include "bench.h"
 
@@ -50,13 +50,15 @@ struct rig {
         for (uint32_t j = 0; j < joint_count; ++j) parents[j] = uint16_t(j ? j - 1 : PHX_NO_JOINT);
         for (uint32_t j = 30; j < 55; j += 5) parents[j] = 8; /* arms and what hangs on them */
         parents[left_hip] = parents[right_hip] = pelvis, parents[65] = 10, parents[66] = 10;
-        for (uint32_t phase = 0; phase < phases; ++phase) pose(clip + phase * joint_count, 6.2831853f * float(phase) / phases);
+        for (uint32_t phase = 0; phase < phases; ++phase) pose(clip + phase * joint_count, 6.2831853f * float(phase) / phases, false);
+        pose(idle, 0, true);
     }
-    static void pose(phx_transform *joints, float phase) {
+    static void pose(phx_transform *joints, float phase, bool stands) {
         for (uint32_t j = 0; j < joint_count; ++j) joints[j] = {{0, 0.05f, 0}, {0, 0, 0, 1}, {1, 1, 1}};
         joints[0].translation = {0, 0, 0}, joints[pelvis].translation = {0, 0.90f, 0};
         for (int leg = 0; leg < 2; ++leg) {
-            const float t = phase + 3.14159265f * float(leg), thigh = 0.36f * std::sin(t), knee = 0.15f + 0.45f * std::max(std::cos(t), 0.0f);
+            const float t = phase + 3.14159265f * float(leg), thigh = stands ? 0.1f : 0.36f * std::sin(t);
+            const float knee = stands ? 0.2f : 0.15f + 0.45f * std::max(std::cos(t), 0.0f);
             phx_transform *p = joints + (leg ? right_hip : left_hip);
             p[0].translation = {leg ? -0.1f : 0.1f, -0.02f, 0}, p[0].rotation = about_x(-thigh);
             p[1].translation = {0, -0.42f, 0}, p[1].rotation = about_x(knee);
@@ -79,7 +81,7 @@ struct rig {
         return def;
     }
     uint16_t parents[joint_count];
-    phx_transform clip[phases * joint_count];
+    phx_transform clip[phases * joint_count], idle[joint_count];
 };
 
 /* hills of half a metre */
@@ -100,9 +102,10 @@ void cast(const phx_ray_blocks &rays) {
 
 class walking_crowd {
   public:
-    walking_crowd(const phx_backend *backend, uint32_t count, phx_pose_layout layout, uint32_t threads)
-        : count_(count), groups_((count + 15) / 16), layout_(layout), position_(count), rotation_(count) {
-        const phx_crowd_def def = rig_.definition(backend, count, threads);
+    walking_crowd(const phx_backend *backend, uint32_t count, phx_pose_layout layout, uint32_t threads, bool stands, float still)
+        : stands_(stands), count_(count), groups_((count + 15) / 16), layout_(layout), position_(count), rotation_(count) {
+        phx_crowd_def def = rig_.definition(backend, count, threads);
+        def.params.still_tolerance = still;
         crowd_ = phx_crowd_create(&def, nullptr);
         if (!crowd_) std::abort();
         touched_ = phx_crowd_joints(crowd_, &touched_count_);
@@ -119,13 +122,22 @@ class walking_crowd {
             position_[c] = {float(c % 1000), 0, float(c / 1000)};
             rotation_[c] = about_y(heading);
         }
-        for (int k = 0; k < warm_frames; ++k) { /* memory touched, states settled */
+        for (int k = 0; k < (stands ? 60 : warm_frames); ++k) { /* memory touched, states settled */
             animate();
             for (uint32_t tile = 0; tile < tiles(); ++tile) cast(phx_crowd_prepare(crowd_, &frame_, tile)), phx_crowd_solve(crowd_, &frame_, tile);
         }
     }
     ~walking_crowd() { phx_crowd_destroy(crowd_); }
     uint32_t tiles() const { return phx_crowd_frame_tiles(crowd_, &frame_); }
+    double still() const { /* share that was not solved in the last frame */
+        uint32_t found = 0;
+        for (uint32_t c = 0; c < count_; ++c) {
+            phx_foot_info info;
+            phx_crowd_foot(crowd_, c, 0, &info);
+            found += info.still;
+        }
+        return double(found) / count_;
+    }
     size_t bytes() const { return transforms_->bytes() + phx_crowd_memory(crowd_); }
 
     /* the engine's part of a frame: new animated poses, roots moved on */
@@ -133,7 +145,7 @@ class walking_crowd {
         time_ += step_seconds;
         for (uint32_t c = 0; c < count_; ++c) {
             const uint32_t phase = (c * 7 + uint32_t(time_ / cycle_seconds * float(phases))) % phases;
-            const phx_transform *from = rig_.clip + phase * joint_count;
+            const phx_transform *from = stands_ ? rig_.idle : rig_.clip + phase * joint_count;
             if (layout_ == PHX_POSE_AOS) {
                 std::memcpy(transforms_->data() + size_t(c) * joint_count, from, joint_count * sizeof *from);
             } else if (layout_ == PHX_POSE_COMPACT) {
@@ -147,7 +159,8 @@ class walking_crowd {
                 }
             }
             const phx_quat q = rotation_[c]; /* forward is q (0, 0, 1) */
-            position_[c].x += walking_speed * step_seconds * 2 * q.y * q.w, position_[c].z += walking_speed * step_seconds * (1 - 2 * q.y * q.y);
+            const float speed = stands_ ? 0 : walking_speed;
+            position_[c].x += speed * step_seconds * 2 * q.y * q.w, position_[c].z += speed * step_seconds * (1 - 2 * q.y * q.y);
             const float x = position_[c].x, z = position_[c].z;
             position_[c].y = 0.15f * std::sin(1.3f * x) * std::cos(1.1f * z) + 0.1f * std::sin(0.4f * z);
         }
@@ -172,6 +185,7 @@ class walking_crowd {
 
   private:
     rig rig_;
+    bool stands_;
     uint32_t count_, groups_;
     phx_pose_layout layout_;
     phx_crowd *crowd_;
@@ -186,8 +200,8 @@ class walking_crowd {
 
 /* ns_per_foot is what prepare and solve take, on one core; animation and casting stand between them and are not counted, so this
  * benchmark's own time column says nothing. */
-void crowd(benchmark::State &state, const phx_backend *backend, uint32_t count, phx_pose_layout layout, uint32_t threads) {
-    walking_crowd walkers(backend, count, layout, threads);
+void crowd(benchmark::State &state, const phx_backend *backend, uint32_t count, phx_pose_layout layout, uint32_t threads, bool stands = false, float still = 0) {
+    walking_crowd walkers(backend, count, layout, threads, stands, still);
     uint64_t prepared = 0, solved = 0;
     for (auto _ : state) {
         walkers.animate();
@@ -208,6 +222,7 @@ void crowd(benchmark::State &state, const phx_backend *backend, uint32_t count, 
     state.counters["ns_prepare"] = double(prepared) * each;
     state.counters["ns_solve"] = double(solved) * each;
     state.counters["million_feet_at_60_hz"] = threads * 1e3 / 60.0 / (double(prepared + solved) * each);
+    state.counters["still"] = walkers.still();
     state.counters["bytes_per_character"] = double(walkers.bytes()) / count;
 }
 
@@ -221,6 +236,10 @@ void register_crowd() {
                              [layout = layout](benchmark::State &state, const phx_backend *backend, size_t characters) {
                                  crowd(state, backend, uint32_t(characters), layout, 1);
                              });
+    for (const auto &[name, tolerance] : {std::make_pair("crowd_idle", 0.0f), std::make_pair("crowd_still", 0.001f)})
+        register_on_backends(name, {1000, 10000}, [tolerance = tolerance](benchmark::State &state, const phx_backend *backend, size_t characters) {
+            crowd(state, backend, uint32_t(characters), PHX_POSE_AOS, 1, true, tolerance);
+        });
     const uint32_t threads = std::max(2u, std::thread::hardware_concurrency());
     for (const auto &[name, layout] : layouts)
         for (const int64_t characters : {10000, 500000})

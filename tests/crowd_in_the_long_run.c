@@ -183,6 +183,7 @@ static void check_state(const phx_crowd *crowd, uint32_t frame) {
             const uint32_t index = group * 2 + leg;
             check_rows(crowd->legs + index, sizeof *crowd->legs, crowd->legs + index, frame, "leg");
             if (crowd->carried) check_rows(crowd->carried + index, sizeof *crowd->carried, NULL, frame, "carried plane");
+            if (crowd->stills) check_rows(crowd->still_legs + index, sizeof *crowd->still_legs, NULL, frame, "still");
             if (crowd->replays) check_rows(crowd->replays + index, sizeof *crowd->replays, NULL, frame, "replay");
         }
     }
@@ -225,6 +226,7 @@ static void run(int with_bodies, uint32_t count) {
     phx_crowd_def def = rig_def(NULL, CHARACTERS);
     def.bodies = with_bodies, def.replay = 1;
     def.params.pelvis_spring = with_bodies;
+    def.params.still_tolerance = with_bodies ? 0 : 0.002f;
     if (with_bodies) def.params.pelvis_shift = 1, def.params.pelvis_pitch = -0.5f, def.params.pelvis_roll = 0.5f;
     def.allocator = (phx_allocator){ledger_allocate, ledger_release, &l};
     phx_crowd *crowd = phx_crowd_create(&def, NULL);

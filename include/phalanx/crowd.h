@@ -95,6 +95,10 @@ typedef struct phx_crowd_params {
                                  below 0 into the slope, forward uphill, as climbers do; [-1, 1], default 0 = off */
     float pelvis_roll;        /* share of the slope's angle sideways by which the pelvis leans with the ground; [0, 1], default 0 = off */
     float max_pelvis_lean;    /* both together turn the pelvis at most this far, radians; [0, 1], default 0.35 */
+    float still_tolerance;    /* a character that stands, whose filters have come to rest, and of which since its last solve neither hip, knee,
+                                 heel, ball nor root moved farther than this, metres, nor the ground under a foot over as much, is not solved
+                                 again: the last local corrections are repeated, and a foot is off by four times this at most; default 0 = always
+                                 solve. Rays are asked for all the same. */
 } phx_crowd_params;
 
 /* For a leg of 0.9 m. */
@@ -261,6 +265,7 @@ typedef struct phx_foot_info {
     uint32_t locked;                      /* 1 = the ball is locked to its body */
     phx_vec3 lock_point;                  /* where, in the body's frame (the world's where the definition has no bodies) */
     phx_vec3 lock_offset;                 /* by which the lock moves the foot from its animated place, world axes */
+    uint32_t still;                       /* 1 = nothing had moved beyond still_tolerance: corrections of an earlier solve, of which all else tells */
 } phx_foot_info;
 
 PHX_API phx_status phx_crowd_foot(const phx_crowd *crowd, uint32_t character, uint32_t leg, phx_foot_info *info);

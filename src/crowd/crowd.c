@@ -26,6 +26,7 @@ phx_crowd_params phx_crowd_params_default(void) {
     params.max_toe_bend = 0.6f;
     params.pelvis_shift = params.pelvis_pitch = params.pelvis_roll = 0.0f;
     params.max_pelvis_shift = 0.1f, params.max_pelvis_lean = 0.35f;
+    params.still_tolerance = 0.0f;
     return params;
 }
 
@@ -91,6 +92,8 @@ static int moves_pelvis(const phx_crowd_def *def) {
     return def->pelvis != PHX_NO_JOINT && (0.0f < p->pelvis_shift || 0.0f < fabsf(p->pelvis_pitch) || 0.0f < p->pelvis_roll);
 }
 
+static int keeps_corrections(const phx_crowd_def *def) { return def->replay || 0.0f < def->params.still_tolerance; }
+
 static phx_status check_def(const phx_crowd_def *def, phx_report *report) {
     static const char name[] = "crowd definition";
     if (!def) return phx_reject(report, PHX_ERROR_NULL, "%s: 'def' is NULL", name);
@@ -154,7 +157,7 @@ static phx_status check_def(const phx_crowd_def *def, phx_report *report) {
         {"max_toe_bend", p->max_toe_bend, 0.0f, 1.5f},
         {"pelvis_shift", p->pelvis_shift, 0.0f, 1.0f}, {"max_pelvis_shift", p->max_pelvis_shift, 0.0f, 1e3f},
         {"pelvis_pitch", p->pelvis_pitch, -1.0f, 1.0f}, {"pelvis_roll", p->pelvis_roll, 0.0f, 1.0f},
-        {"max_pelvis_lean", p->max_pelvis_lean, 0.0f, 1.0f},
+        {"max_pelvis_lean", p->max_pelvis_lean, 0.0f, 1.0f}, {"still_tolerance", p->still_tolerance, 0.0f, 1.0f},
     };
     for (size_t k = 0; k < sizeof ranges / sizeof *ranges; ++k)
         if (phx_check_range("crowd params", ranges[k].name, ranges[k].value, ranges[k].low, ranges[k].high, report)) return PHX_ERROR_VALUE;
@@ -212,7 +215,7 @@ static void prepare_setup(const phx_crowd_def *def, const uint16_t *slots, phx_c
     setup->max_extension = p->max_extension, setup->soft_start = p->soft_start;
     setup->enter_height = p->enter_height * per_metre, setup->exit_height = p->exit_height * per_metre;
     setup->enter_speed = p->enter_speed * per_metre, setup->exit_speed = p->exit_speed * per_metre;
-    setup->lock = p->lock != 0, setup->pelvis_spring = p->pelvis_spring != 0, setup->pelvis_firm = p->pelvis_firm != 0, setup->bodies = def->bodies != 0, setup->replay = def->replay != 0;
+    setup->lock = p->lock != 0, setup->pelvis_spring = p->pelvis_spring != 0, setup->pelvis_firm = p->pelvis_firm != 0, setup->bodies = def->bodies != 0, setup->replay = keeps_corrections(def);
     const float distance = p->release_distance * per_metre, reuse = p->ray_reuse * per_metre;
     setup->release_distance_squared = distance * distance;
     setup->relock_distance_squared = distance * distance * 0.0625f; /* a quarter of the distance, so that a released foot does not catch at once */
@@ -222,6 +225,7 @@ static void prepare_setup(const phx_crowd_def *def, const uint16_t *slots, phx_c
     setup->grip_half_life = 0.02f;
     setup->pelvis_shift = p->pelvis_shift, setup->max_pelvis_shift = p->max_pelvis_shift * per_metre;
     setup->pelvis_pitch = p->pelvis_pitch, setup->pelvis_roll = p->pelvis_roll, setup->max_pelvis_lean = p->max_pelvis_lean;
+    setup->still = p->still_tolerance * per_metre;
     setup->pelvis_rate = 1.67834699f / max1(p->pelvis_half_life, 1e-6f); /* (1 + x) e^-x = 1/2 */
 }
 
@@ -280,8 +284,11 @@ static phx_crowd *lay_out(arena *a, const phx_crowd_def *def, uint32_t slot_coun
     phx_character_state *characters = take(a, tiles * PHX_TILE_GROUPS * sizeof *characters);
     phx_leg_state *leg_states = take(a, tiles * PHX_TILE_GROUPS * legs * sizeof *leg_states);
     phx_carried_plane *carried = def->bodies ? take(a, tiles * PHX_TILE_GROUPS * legs * sizeof *carried) : NULL;
-    phx_leg_replay *replays = def->replay ? take(a, tiles * PHX_TILE_GROUPS * legs * sizeof *replays) : NULL;
+    phx_leg_replay *replays = keeps_corrections(def) ? take(a, tiles * PHX_TILE_GROUPS * legs * sizeof *replays) : NULL;
     phx_pelvis_state *pelvises = moves_pelvis(def) ? take(a, tiles * PHX_TILE_GROUPS * sizeof *pelvises) : NULL;
+    const int still = 0.0f < def->params.still_tolerance;
+    phx_character_still *stills = still ? take(a, tiles * PHX_TILE_GROUPS * sizeof *stills) : NULL;
+    phx_leg_still *still_legs = still ? take(a, tiles * PHX_TILE_GROUPS * legs * sizeof *still_legs) : NULL;
     phx_rows4 *root_rotation = take(a, workspaces * PHX_TILE_GROUPS * sizeof *root_rotation);
     phx_rows3 *root_position = take(a, workspaces * PHX_TILE_GROUPS * sizeof *root_position);
     phx_rows1 *good = take(a, workspaces * PHX_TILE_GROUPS * sizeof *good);
@@ -293,7 +300,7 @@ static phx_crowd *lay_out(arena *a, const phx_crowd_def *def, uint32_t slot_coun
     if (!crowd) return NULL;
     crowd->prepared = prepared;
     crowd->tiles = (uint32_t)tiles, crowd->workspaces = (uint32_t)workspaces, crowd->per_tile = def->workspaces == 0;
-    crowd->characters = characters, crowd->legs = leg_states, crowd->carried = carried, crowd->replays = replays, crowd->pelvises = pelvises;
+    crowd->characters = characters, crowd->legs = leg_states, crowd->carried = carried, crowd->replays = replays, crowd->pelvises = pelvises, crowd->stills = stills, crowd->still_legs = still_legs;
     crowd->root_rotation = root_rotation, crowd->root_position = root_position;
     crowd->good = good, crowd->joints = joint_rows, crowd->scales = scales, crowd->feet = feet, crowd->rays = rays;
     return crowd;
@@ -445,6 +452,8 @@ static phx_crowd_task task_of(phx_crowd *crowd, const phx_crowd_frame *frame, ui
     task.carried = crowd->carried ? crowd->carried + state * setup->leg_count : NULL;
     task.replays = crowd->replays ? crowd->replays + state * setup->leg_count : NULL;
     task.pelvises = crowd->pelvises ? crowd->pelvises + state : NULL;
+    task.stills = crowd->stills ? crowd->stills + state : NULL;
+    task.still_legs = crowd->still_legs ? crowd->still_legs + state * setup->leg_count : NULL;
     task.wanted = NULL;
     return task;
 }
@@ -498,6 +507,7 @@ phx_status phx_crowd_foot(const phx_crowd *crowd, uint32_t character, uint32_t l
     info->lock_point = vec3(state->lock_point.x[lane], state->lock_point.y[lane], state->lock_point.z[lane]);
     if (!crowd->setup.bodies) info->lock_point = add3(at, info->lock_point);
     info->lock_offset = vec3(state->offset.x[lane], state->offset.y[lane], state->offset.z[lane]);
+    info->still = crowd->stills && 1.5f < crowd->stills[group].settled.v[lane];
     return PHX_OK;
 }
 

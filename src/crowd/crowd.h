@@ -56,6 +56,7 @@ typedef struct phx_crowd_setup {
     float ray_reuse_squared;
     float grip_half_life, pelvis_rate; /* pelvis_rate: of the critically damped spring, 1 / s */
     float pelvis_shift, max_pelvis_shift, pelvis_pitch, pelvis_roll, max_pelvis_lean;
+    float still; /* tolerance; 0 = always solve */
 } phx_crowd_setup;
 
 /* What a frame's dt means for each filter: the share of the old value that stays. */
@@ -66,7 +67,7 @@ typedef struct phx_crowd_step {
 
 phx_crowd_step phx_crowd_step_of(const phx_crowd_setup *setup, float dt);
 
-/* State of 16 characters that lives from frame to frame. Rows only, and captures hold them: a change of these five structs needs a new
+/* State of 16 characters that lives from frame to frame. Rows only, and captures hold them: a change of these seven structs needs a new
  * CAPTURE_VERSION in capture.c. */
 typedef struct phx_character_state {
     phx_rows1 valid;    /* 1 = the rows below hold last frame's values */
@@ -125,6 +126,15 @@ typedef struct phx_pelvis_state {
     phx_rows3 turn;  /* last frame's local correction of the pelvis, as in phx_leg_replay */
 } phx_pelvis_state;
 
+/* What a character was solved with, only where still ones are not solved again. */
+typedef struct phx_character_still {
+    phx_rows1 settled; /* 1 = no filter was on its way any more; 2 = and the last frame was not solved */
+    phx_rows1 weight;
+} phx_character_still;
+typedef struct phx_leg_still {
+    phx_rows3 hip, knee, heel; /* animated; the heel carried */
+} phx_leg_still;
+
 /* Animated soles of 16 characters' feet, from prepare to solve. */
 typedef struct phx_foot_rows {
     phx_rows3 heel, ball;
@@ -149,8 +159,10 @@ typedef struct phx_crowd_task {
     phx_character_state *characters;
     phx_leg_state *legs;
     phx_carried_plane *carried; /* like legs; NULL unless setup->bodies */
-    phx_leg_replay *replays;    /* like legs; NULL unless setup->replay */
+    phx_leg_replay *replays;    /* like legs; NULL unless setup->replay or setup->still */
     phx_pelvis_state *pelvises; /* [group]; NULL unless the pelvis shifts or leans */
+    phx_character_still *stills; /* [group]; NULL unless still characters are not solved again */
+    phx_leg_still *still_legs;  /* like legs, as the above */
     uint16_t *wanted;           /* [group] out of prepare: lanes that want rays */
 } phx_crowd_task;
 
@@ -176,6 +188,8 @@ struct phx_crowd {
     phx_carried_plane *carried;
     phx_leg_replay *replays;
     phx_pelvis_state *pelvises;      /* like characters */
+    phx_character_still *stills;     /* like characters */
+    phx_leg_still *still_legs;
     /* workspaces: PHX_TILE_GROUPS entries (times slots, legs, rays) each */
     phx_rows4 *root_rotation;
     phx_rows3 *root_position;

@@ -390,6 +390,8 @@ typedef struct leg_work {
     lf heading_squared;
     lean lean;       /* of the foot, with the ground */
     lm limited;      /* the ground is too steep for the foot */
+    lm held_back;    /* by an edge, or by filters: not where it would be with this input; only where still characters are not solved */
+    lf planted_left; /* 1 - planted */
 } leg_work;
 
 /* Where the foot shall be. */
@@ -400,6 +402,7 @@ typedef struct leg_goal {
     lq4 toe_turn;    /* of the toes, on top of it */
     lm toes;         /* lanes whose toes turn */
     lf clearance;
+    lm rests;        /* stands, and no filter of it is on its way; only where still characters are not solved */
 } leg_goal;
 
 /* height of a plane over the point `at`, along up; per_up is 1 / (normal . up) */
@@ -505,6 +508,7 @@ lane_inline void choose_ground(const phx_crowd_task *task, const crowd_lanes *l,
         const lf heel_per_up = f_div(one, f_select(plane.heel_hit, height_of(up, plane.heel_normal), one));
         low = f_select(m_and(looks, plane.heel_hit), height_over(plane.heel_point, plane.heel_normal, heel_per_up, floor_point), height);
     }
+    work->held_back = m_or(past_edge, m_not(m_or(plane.seen, unasked)));
     work->height = height, work->low = low, work->jump = f_add(f_load(state->jump.v + lane), stepped);
 
     const lm grounded = m_or(plane.seen, held);
@@ -563,6 +567,7 @@ lane_inline void judge_contact(const phx_crowd_task *task, const crowd_lanes *l,
     lf grip = settle(ease(f_load(state->grip.v + lane), firm, l->grip_keep));
     grip = f_select(l->remembered, grip, firm);
     const lf planted = task->frame->support.data ? support : grip;
+    work->planted_left = f_sub(one, planted);
     support = f_max(firm, support);
 
     /* a jump of the ground is not followed at once: the foot keeps its height and the difference dies away, twice as fast where it
@@ -616,6 +621,10 @@ lane_inline void turn_foot(const phx_crowd_task *task, const crowd_lanes *l, uin
     tilt = v3_select(f_lt(l->tilt_keep, one), v3_unit(v3_settle(v3_mix(attitude, last_tilt, l->tilt_keep))), last_tilt);
     tilt = v3_select(work->known, tilt, attitude);
     v3_store(&p.state->tilt, p.lane, tilt);
+    if (task->stills) {
+        const lv3 untilted = v3_scale(v3_sub(tilt, attitude), work->length);
+        work->held_back = m_or(work->held_back, m_not(f_le(v3_dot(untilted, untilted), f_splat(setup->still * setup->still))));
+    }
     work->heading = heading, work->heading_squared = heading_squared;
     work->lean = lean_to(up, tilt);
 }
@@ -707,6 +716,14 @@ lane_inline void place_foot(const phx_crowd_task *task, const crowd_lanes *l, ui
         goal->toe_turn = (lq4){f_mul(toe.x, share), f_mul(toe.y, share), f_mul(toe.z, share), f_sqrt(f_sub(one, f_mul(toe_sine, toe_sine)))};
     }
 
+    if (task->stills) {
+        const lf still = f_splat(setup->still), squared = f_splat(setup->still * setup->still);
+        lm rests = m_andnot(m_andnot(m_andnot(stands, work->held_back), m_and(work->limited, work->plane.seen)), starts);
+        rests = m_and(rests, m_and(f_le(f_mul(f_sub(one, weight), work->length), still), f_le(f_abs(work->jump), still)));
+        rests = m_and(rests, f_le(f_mul(work->planted_left, f_splat(setup->plant_height)), still));
+        const lm let_go = m_and(f_le(v3_dot(offset, offset), squared), f_le(f_mul(f_abs(yaw), work->length), still));
+        goal->rests = m_and(rests, m_or(locked, let_go));
+    }
     v3_store(&state->lock_point, lane, new_lock), v3_store(&state->lock_heading, lane, new_lock_heading);
     f_store(state->locked.v + lane, f_keep(m_or(locked, starts), one));
     v3_store(&state->offset, lane, offset), f_store(state->yaw.v + lane, yaw);
@@ -723,7 +740,7 @@ typedef struct pelvis_move {
 
 /* Where shift and lean shall be, and what is on its way there. The slope under the feet is the planes' mean gradient and the least-squares
  * plane through what the heights over it leave; feet nearer to a line than a hundredth of a leg say nothing across it. */
-lane_cold void move_pelvis(const phx_crowd_task *task, const crowd_lanes *l, const leg_goal *goals, lf weight, pelvis_move *move) {
+lane_cold void move_pelvis(const phx_crowd_task *task, const crowd_lanes *l, const leg_goal *goals, lf weight, pelvis_move *move, lm *rests) {
     const phx_crowd_setup *setup = task->setup;
     const uint32_t legs = setup->leg_count, lane = l->lane;
     const phx_joint_rows *joints = task->joints + l->group * setup->plan.count;
@@ -736,7 +753,7 @@ lane_cold void move_pelvis(const phx_crowd_task *task, const crowd_lanes *l, con
         const uint32_t index = l->group * legs + leg;
         const phx_leg_state *foot = task->legs + index;
         const lv3 normal = v3_load(&foot->normal, lane);
-        const lf per_up = f_div(one, height_of(up, normal)), w = f_mul(goals[leg].support, goals[leg].weight);
+        const lf per_up = f_div(one, f_select(l->good, height_of(up, normal), one)), w = f_mul(goals[leg].support, goals[leg].weight);
         places[leg] = level(up, v3_load(&joints[setup->legs[leg].ankle].position, lane));
         heights[leg] = height_over(v3_load(&foot->point, lane), normal, per_up, places[leg]), weights[leg] = w;
         total = f_add(total, w), height = f_add(height, f_mul(heights[leg], w)), length = f_max(goals[leg].length, length);
@@ -777,6 +794,9 @@ lane_cold void move_pelvis(const phx_crowd_task *task, const crowd_lanes *l, con
     shift = v3_select(goes, v3_add(shift_wanted, v3_settle(v3_scale(v3_sub(shift, shift_wanted), stays))), shift);
     leaning = v3_select(goes, v3_add(lean_wanted, v3_settle(v3_scale(v3_sub(leaning, lean_wanted), stays))), leaning);
     v3_store_where(l->good, &state->shift, lane, shift), v3_store_where(l->good, &state->lean, lane, leaning);
+    const lv3 unshifted = v3_sub(shift, shift_wanted), unleaned = v3_scale(v3_sub(leaning, lean_wanted), length);
+    const lf squared = f_splat(setup->still * setup->still);
+    *rests = m_and(*rests, m_and(f_le(v3_dot(unshifted, unshifted), squared), f_le(v3_dot(unleaned, unleaned), squared)));
 
     const lv3 applied = v3_scale(leaning, weight);
     const lf turn = v3_length(applied), tiny = f_splat(1e-9f);
@@ -967,6 +987,11 @@ lane_inline void write_leg(const phx_crowd_task *task, const crowd_lanes *l, uin
     if (rig->knee_parent != rig->hip) above_knee = q4_mul(out->root_rotation, q4_load(&joints[rig->knee_parent].rotation, lane));
     if (rig->ankle_parent != rig->knee) above_ankle = q4_mul(out->mid_rotation, q4_load(&joints[rig->ankle_parent].rotation, lane));
     const lq4 ankle_new = q4_mul(turn, q4_load(&joints[rig->ankle].rotation, lane));
+    const lm unmoved = m_andnot(l->good, moved);
+    if (replay && m_any(unmoved)) { /* nothing was corrected, nothing is to be repeated */
+        const lv3 none = v3_splat(0.0f, 0.0f, 0.0f);
+        v3_store_where(unmoved, &replay->hip, lane, none), v3_store_where(unmoved, &replay->knee, lane, none), v3_store_where(unmoved, &replay->ankle, lane, none);
+    }
     store_local(task, l, moved, rig->hip_joint, rig->hip, above_hip, hip_new, replay ? &replay->hip : NULL);
     store_local(task, l, moved, rig->knee_joint, rig->knee, above_knee, knee_new, replay ? &replay->knee : NULL);
     store_local(task, l, moved, rig->ankle_joint, rig->ankle, above_ankle, ankle_new, replay ? &replay->ankle : NULL);
@@ -1107,6 +1132,79 @@ lane_inline void ahead_fetch(ahead *a, const phx_crowd_task *task, uint32_t grou
     prefetch_bytes(states + size * share / shares * 64, states + size * (share + 1) / shares * 64);
     const phx_character_state *character = task->characters + group + PHX_TILE_GROUPS;
     if (share == 0) prefetch_bytes(character, character + 1);
+    if (task->stills) { /* what still characters are told by, and repeat */
+        const size_t at = (group + PHX_TILE_GROUPS) * legs, size_still = legs * sizeof *task->still_legs / 64, size_replay = legs * sizeof *task->replays / 64;
+        const char *stills = (const char *)(task->still_legs + at), *replays = (const char *)(task->replays + at);
+        prefetch_bytes(stills + size_still * share / shares * 64, stills + size_still * (share + 1) / shares * 64);
+        prefetch_bytes(replays + size_replay * share / shares * 64, replays + size_replay * (share + 1) / shares * 64);
+    }
+}
+
+/* Lanes whose last corrections may be repeated: everything that they were solved with is where it was, within the tolerance. */
+lane_cold lm find_still(const phx_crowd_task *task, const crowd_lanes *l, lf weight) {
+    const phx_crowd_setup *setup = task->setup;
+    const uint32_t legs = setup->leg_count, lane = l->lane;
+    const lup up = l->up;
+    const phx_character_still *still = task->stills + l->group;
+    const lf tolerance = f_splat(setup->still), squared = f_splat(setup->still * setup->still), one = f_splat(1.0f), zero = f_splat(0.0f);
+    lm rests = m_and(m_and(l->good, l->remembered), m_and(is_set(still->settled.v + lane), f_eq(f_load(still->weight.v + lane), weight)));
+    rests = m_and(rests, m_and(f_le(f_load(task->characters[l->group].skipped.v + lane), zero), f_le(v3_dot(l->travel, l->travel), squared)));
+    for (uint32_t leg = 0; leg < legs; ++leg) {
+        const uint32_t index = l->group * legs + leg;
+        const phx_leg_setup *rig = setup->legs + leg;
+        const phx_joint_rows *joints = task->joints + l->group * setup->plan.count;
+        const phx_leg_still *last = task->still_legs + index;
+        const phx_leg_state *state = task->legs + index;
+        const phx_foot_rows *foot = task->feet + index;
+        if (!m_any(rests)) return rests;
+        if (task->frame->support.data) {
+            const phx_view view = phx_view_of((char *)task->frame->support.data + leg * sizeof(float), task->frame->support.stride);
+            rests = m_and(rests, f_le(one, pack1(view, l->s.first, l->s.count)));
+        }
+        lv3 last_heel = v3_load(&last->heel, lane), last_ball = v3_load(&state->ball, lane);
+        const ground_plane plane = plane_under(task, task->rays + index * 2, lane, l->root, up, m_from_bits(0));
+        const lm unasked = f_lt(f_load(task->rays[index * 2].tfar + lane), zero);
+        if (task->frame->bodies) {
+            const li index_before = i_load(state->body.v + lane);
+            const carrier body = load_carrier(task->frame, index_before, l->root);
+            rests = m_and(rests, m_and(body.there, m_and(i_eq(body.generation, i_load(state->generation.v + lane)), i_eq(plane.body, index_before))));
+            last_heel = onto(&body, last_heel), last_ball = onto(&body, last_ball);
+        } else {
+            last_heel = v3_sub(last_heel, l->travel), last_ball = v3_sub(last_ball, l->travel);
+        }
+        const lv3 hip = v3_sub(v3_load(&joints[rig->hip].position, lane), v3_load(&last->hip, lane));
+        const lv3 knee = v3_sub(v3_load(&joints[rig->knee].position, lane), v3_load(&last->knee, lane));
+        const lv3 heel = v3_sub(v3_load(&foot->heel, lane), last_heel), ball = v3_sub(v3_load(&foot->ball, lane), last_ball);
+        rests = m_and(rests, m_and(f_le(v3_dot(hip, hip), squared), f_le(v3_dot(knee, knee), squared)));
+        rests = m_and(rests, m_and(f_le(v3_dot(heel, heel), squared), f_le(v3_dot(ball, ball), squared)));
+        const lv3 normal = v3_load(&state->normal, lane), at = level(up, v3_load(&joints[rig->ankle].position, lane));
+        const lv3 turned = v3_scale(v3_sub(plane.normal, normal), f_load(foot->length.v + lane));
+        const lf before = height_over(v3_sub(v3_load(&state->point, lane), l->travel), normal, f_div(one, f_select(rests, height_of(up, normal), one)), at);
+        const lf now = height_over(plane.point, plane.normal, f_div(one, f_select(plane.seen, height_of(up, plane.normal), one)), at);
+        const lm same = m_and(plane.seen, m_and(f_le(f_abs(f_sub(now, before)), tolerance), f_le(v3_dot(turned, turned), squared)));
+        rests = m_and(rests, m_or(unasked, same));
+    }
+    return rests;
+}
+
+/* what the next frame will be compared with */
+lane_cold void keep_still(const phx_crowd_task *task, const crowd_lanes *l, lf weight, lm rests) {
+    const uint32_t legs = task->setup->leg_count, lane = l->lane;
+    const phx_joint_rows *joints = task->joints + l->group * task->setup->plan.count;
+    f_store_where(l->good, task->stills[l->group].settled.v + lane, f_keep(rests, f_splat(1.0f)));
+    f_store_where(l->good, task->stills[l->group].weight.v + lane, weight);
+    for (uint32_t leg = 0; leg < legs; ++leg) {
+        const uint32_t index = l->group * legs + leg;
+        const phx_leg_setup *rig = task->setup->legs + leg;
+        phx_leg_still *still = task->still_legs + index;
+        lv3 heel = v3_load(&task->feet[index].heel, lane);
+        if (task->frame->bodies) {
+            const carrier body = load_carrier(task->frame, i_load(task->legs[index].body.v + lane), l->root);
+            heel = into(&body, heel);
+        }
+        v3_store_where(l->good, &still->hip, lane, v3_load(&joints[rig->hip].position, lane));
+        v3_store_where(l->good, &still->knee, lane, v3_load(&joints[rig->knee].position, lane)), v3_store_where(l->good, &still->heel, lane, heel);
+    }
 }
 
 /* A leg's rows before and after: the stages store all lanes, and those that are not solved get their rows back. */
@@ -1168,8 +1266,22 @@ lane_inline void solve_about(const phx_crowd_task *task, phx_up axis) {
             lane_times(task, &l);
             lf weight = one;
             if (frame->weight.data) weight = f_min(f_max(pack1(frame->weight, l.s.first, l.s.count), zero), one);
+            if (task->stills) {
+                const lm still = find_still(task, &l, weight);
+                if (m_any(still)) {
+                    repeat_corrections(task, &l, still, still);
+                    f_store_where(still, task->stills[group].settled.v + lane, f_splat(2.0f));
+                    l.good = m_andnot(l.good, still), l.remembered = m_andnot(l.remembered, still);
+                    next.burst = 0;
+                    if (!m_any(l.good)) {
+                        while (next.burst < AHEAD_BURSTS && next.until) ahead_fetch(&next, task, group, lane);
+                        continue;
+                    }
+                }
+            }
 
             leg_goal goals[PHX_MAX_LEGS];
+            lm rests = l.good; /* characters that need not be solved again while nothing moves */
             lf drop = zero, rise = f_splat(setup->max_pelvis_rise), standing = zero, held = zero;
             next.burst = 0;
             const int all = m_all(l.good);
@@ -1184,9 +1296,10 @@ lane_inline void solve_about(const phx_crowd_task *task, phx_up axis) {
                 place_foot(task, &l, leg, &work, &goals[leg]), ahead_fetch(&next, task, group, lane);
                 if (lane_rare(!all)) put_back_rows(task, &l, leg, &kept);
                 standing = f_max(goals[leg].support, standing), held = f_max(goals[leg].weight, held);
+                if (task->stills) rests = m_and(rests, goals[leg].rests);
             }
             pelvis_move move;
-            if (task->pelvises) move_pelvis(task, &l, goals, weight, &move);
+            if (task->pelvises) move_pelvis(task, &l, goals, weight, &move, &rests);
             for (uint32_t leg = 0; leg < legs; ++leg) {
                 lf leg_drop, leg_rise;
                 pelvis_demand(task, &l, setup->legs + leg, &move, &goals[leg], &leg_drop, &leg_rise);
@@ -1195,8 +1308,14 @@ lane_inline void solve_about(const phx_crowd_task *task, phx_up axis) {
             /* what every standing leg grants; legs that stand less grant more, which the best one takes back */
             rise = f_mul(f_max(f_sub(rise, f_mul(f_sub(one, standing), f_splat(setup->max_pelvis_rise))), zero), standing);
             lf pelvis = zero;
-            if (setup->pelvis_joint != PHX_NO_JOINT)
-                pelvis = follow_pelvis(task, &l, f_select(f_lt(drop, zero), f_max(drop, f_splat(-setup->max_pelvis_drop)), rise), held);
+            if (setup->pelvis_joint != PHX_NO_JOINT) {
+                const lf wanted = f_select(f_lt(drop, zero), f_max(drop, f_splat(-setup->max_pelvis_drop)), rise);
+                pelvis = follow_pelvis(task, &l, wanted, held);
+                if (task->stills) {
+                    const lf still = f_splat(setup->still), swings = f_mul(f_abs(f_load(character->velocity.v + lane)), f_splat(setup->pelvis_half_life));
+                    rests = m_and(rests, m_and(f_le(f_abs(f_sub(pelvis, wanted)), still), f_le(swings, still)));
+                }
+            }
             const lf applied = f_mul(pelvis, weight);
 
             for (uint32_t leg = 0; leg < legs; ++leg) {
@@ -1225,6 +1344,7 @@ lane_inline void solve_about(const phx_crowd_task *task, phx_up axis) {
                 if (setup->replay) v3_store_where(l.good, &character->sunk, lane, local);
                 if (task->pelvises) lean_pelvis(task, &l, &move, above);
             }
+            if (task->stills) keep_still(task, &l, weight, rests);
             f_store_where(l.good, character->pelvis.v + lane, pelvis);
             f_store_where(l.good, character->skipped.v + lane, zero);
             v3_store_where(l.good, &character->root, lane, l.root);

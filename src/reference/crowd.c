@@ -315,6 +315,7 @@ typedef struct leg_work {
     int toes;           /* do they turn? */
     float support, weight, length;
     float clearance;    /* how far a swinging foot may sink without touching the ground */
+    int rests;          /* stands, and no filter of it is on its way: with the same input it would end where it is */
 } leg_work;
 
 /* height of a plane over the point `at`, along up; per_up is 1 / (normal . up) */
@@ -453,6 +454,7 @@ static leg_work place_foot(const phx_crowd_task *task, const one *o, uint32_t le
     const float roll = min1(max1(level_dot(up, plane.normal, side), -setup->sin_max_roll), setup->sin_max_roll);
     const float upright = sqrtf(max1((1.0f - pitch * pitch) - roll * roll, 0.0f));
     phx_vec3 tilt = at_height(up, add3(scale3(ahead, pitch), scale3(side, roll)), upright);
+    const phx_vec3 attitude = tilt;
     const int limited = 1e-8f < dot3(sub3(tilt, plane.normal), sub3(tilt, plane.normal));
     if (known) {
         const phx_vec3 last_tilt = row3(&state->tilt, lane);
@@ -515,6 +517,11 @@ static leg_work place_foot(const phx_crowd_task *task, const one *o, uint32_t le
     if (weight < 1.0f) work.turn = fraction4(work.turn, weight);
     work.toes = limited && plane.seen;
     work.toe_turn = quat_identity();
+    const phx_vec3 untilted = scale3(sub3(tilt, attitude), length);
+    const float tolerance = setup->still, squared = tolerance * tolerance, slack = (1.0f - weight) * length;
+    work.rests = stands && (plane.seen || unasked) && !work.toes && !starts && !past_edge && slack <= tolerance && fabsf(jump) <= tolerance &&
+                 (1.0f - planted) * setup->plant_height <= tolerance && dot3(untilted, untilted) <= squared &&
+                 (locked || (dot3(offset, offset) <= squared && fabsf(yaw) * length <= tolerance));
     if (work.toes) { /* the toes lie on the ground that is too steep for the foot */
         const phx_vec3 steep = unit3(up_mix(up, plane.normal, support * weight));
         const phx_quat toe = between_near(tilt, steep);
@@ -565,7 +572,7 @@ typedef struct pelvis_move {
 
 /* Where shift and lean shall be, and what is on its way there. The slope under the feet is the planes' mean gradient and the least-squares
  * plane through what the heights over it leave; feet nearer to a line than a hundredth of a leg say nothing across it. */
-static pelvis_move move_pelvis(const phx_crowd_task *task, const one *o, const leg_work *work, float weight) {
+static pelvis_move move_pelvis(const phx_crowd_task *task, const one *o, const leg_work *work, float weight, int *rests) {
     const phx_crowd_setup *setup = task->setup;
     const uint32_t legs = setup->leg_count, lane = o->lane;
     const phx_joint_rows *joints = task->joints + o->group * setup->plan.count;
@@ -618,6 +625,8 @@ static pelvis_move move_pelvis(const phx_crowd_task *task, const one *o, const l
         leaning = add3(lean_wanted, settle3(scale3(sub3(leaning, lean_wanted), stays)));
     }
     set_row3(&state->shift, lane, shift), set_row3(&state->lean, lane, leaning);
+    const phx_vec3 unshifted = sub3(shift, shift_wanted), unleaned = scale3(sub3(leaning, lean_wanted), length);
+    *rests = *rests && dot3(unshifted, unshifted) <= setup->still * setup->still && dot3(unleaned, unleaned) <= setup->still * setup->still;
 
     pelvis_move move;
     const phx_vec3 applied = scale3(leaning, weight);
@@ -727,6 +736,8 @@ static void solve_leg(const phx_crowd_task *task, const one *o, uint32_t leg, fl
     limits.cos_turn = -1.0f, limits.sin_turn = 0.0f, limits.turn_limit = 0;
     const phx_leg_out out = phx_reference_leg(&limits, &in);
 
+    if (replay && !out.moved) /* nothing was corrected, nothing is to be repeated */
+        set_row3(&replay->hip, lane, in.rest_bend), set_row3(&replay->knee, lane, in.rest_bend), set_row3(&replay->ankle, lane, in.rest_bend);
     if (out.moved) {
         const phx_quat turn = weight < 1.0f ? fraction4(work->turn, weight) : work->turn;
         phx_quat above_hip =
@@ -810,6 +821,70 @@ static float follow_pelvis(const phx_crowd_task *task, const one *o, float wante
     return 0.0f < dt ? pelvis : old;
 }
 
+/* May the last corrections be repeated? Everything that was solved with is where it was, within the tolerance. */
+static int is_still(const phx_crowd_task *task, const one *o, float weight) {
+    const phx_crowd_setup *setup = task->setup;
+    const uint32_t legs = setup->leg_count, lane = o->lane;
+    const up_of up = up_in(setup);
+    const phx_character_still *still = task->stills + o->group;
+    const float squared = setup->still * setup->still;
+    if (!o->remembered || !(0.5f < still->settled.v[lane]) || still->weight.v[lane] != weight) return 0;
+    if (0.0f < task->characters[o->group].skipped.v[lane] || !(dot3(o->travel, o->travel) <= squared)) return 0;
+    for (uint32_t leg = 0; leg < legs; ++leg) {
+        const uint32_t index = o->group * legs + leg;
+        const phx_leg_setup *rig = setup->legs + leg;
+        const phx_joint_rows *joints = task->joints + o->group * setup->plan.count;
+        const phx_leg_still *last = task->still_legs + index;
+        const phx_leg_state *state = task->legs + index;
+        const phx_foot_rows *foot = task->feet + index;
+        if (task->frame->support.data) {
+            float support;
+            memcpy(&support, (const char *)task->frame->support.data + o->character * task->frame->support.stride + leg * sizeof support, sizeof support);
+            if (!(1.0f <= support)) return 0;
+        }
+        phx_vec3 last_heel = row3(&last->heel, lane), last_ball = row3(&state->ball, lane);
+        const ground_plane plane = plane_under(task, task->rays + index * 2, lane, o->root, 0);
+        const int unasked = task->rays[index * 2].tfar[lane] < 0.0f;
+        if (task->frame->bodies) {
+            const carrier body = load_carrier(task->frame, state->body.v[lane], o->root);
+            if (!body.there || body.generation != state->generation.v[lane] || plane.body != state->body.v[lane]) return 0;
+            last_heel = onto(&body, last_heel), last_ball = onto(&body, last_ball);
+        } else {
+            last_heel = sub3(last_heel, o->travel), last_ball = sub3(last_ball, o->travel);
+        }
+        const phx_vec3 hip = sub3(row3(&joints[rig->hip].position, lane), row3(&last->hip, lane));
+        const phx_vec3 knee = sub3(row3(&joints[rig->knee].position, lane), row3(&last->knee, lane));
+        const phx_vec3 heel = sub3(row3(&foot->heel, lane), last_heel), ball = sub3(row3(&foot->ball, lane), last_ball);
+        if (!(dot3(hip, hip) <= squared && dot3(knee, knee) <= squared && dot3(heel, heel) <= squared && dot3(ball, ball) <= squared)) return 0;
+        if (unasked) continue;
+        const phx_vec3 normal = row3(&state->normal, lane), at = level(up, row3(&joints[rig->ankle].position, lane));
+        const phx_vec3 turned = scale3(sub3(plane.normal, normal), foot->length.v[lane]);
+        const float before = height_over(sub3(row3(&state->point, lane), o->travel), normal, 1.0f / height_of(up, normal), at);
+        const float now = height_over(plane.point, plane.normal, 1.0f / (plane.seen ? height_of(up, plane.normal) : 1.0f), at);
+        if (!(plane.seen && fabsf(now - before) <= setup->still && dot3(turned, turned) <= squared)) return 0;
+    }
+    return 1;
+}
+
+/* what the next frame will be compared with */
+static void keep_still(const phx_crowd_task *task, const one *o, float weight, int rests) {
+    const uint32_t legs = task->setup->leg_count, lane = o->lane;
+    const phx_joint_rows *joints = task->joints + o->group * task->setup->plan.count;
+    task->stills[o->group].settled.v[lane] = rests ? 1.0f : 0.0f, task->stills[o->group].weight.v[lane] = weight;
+    for (uint32_t leg = 0; leg < legs; ++leg) {
+        const uint32_t index = o->group * legs + leg;
+        const phx_leg_setup *rig = task->setup->legs + leg;
+        phx_leg_still *still = task->still_legs + index;
+        phx_vec3 heel = row3(&task->feet[index].heel, lane);
+        if (task->frame->bodies) {
+            const carrier body = load_carrier(task->frame, task->legs[index].body.v[lane], o->root);
+            heel = into(&body, heel);
+        }
+        set_row3(&still->hip, lane, row3(&joints[rig->hip].position, lane)), set_row3(&still->knee, lane, row3(&joints[rig->knee].position, lane));
+        set_row3(&still->heel, lane, heel);
+    }
+}
+
 void phx_reference_crowd_solve(const phx_crowd_task *task) {
     const phx_crowd_setup *setup = task->setup;
     const phx_crowd_frame *frame = task->frame;
@@ -840,15 +915,22 @@ void phx_reference_crowd_solve(const phx_crowd_task *task) {
         const float skipped = o.remembered ? state->skipped.v[lane] : 0.0f;
         if (0.0f < skipped) o.step = phx_crowd_step_of(setup, task->step.dt + skipped);
         const float weight = frame->weight.data ? min1(max1(read1(frame->weight, o.character, 1.0f), 0.0f), 1.0f) : 1.0f;
+        if (task->stills && is_still(task, &o, weight)) {
+            repeat_corrections(task, &o, 1);
+            task->stills[group].settled.v[lane] = 2.0f;
+            continue;
+        }
 
         leg_work work[PHX_MAX_LEGS];
+        int rests = 1;
         float drop = 0.0f, rise = setup->max_pelvis_rise, standing = 0.0f, held = 0.0f;
         for (uint32_t leg = 0; leg < legs; ++leg) {
             work[leg] = place_foot(task, &o, leg);
             standing = max1(work[leg].support, standing), held = max1(work[leg].weight, held);
+            rests = rests && work[leg].rests;
         }
         pelvis_move move = {0};
-        if (task->pelvises) move = move_pelvis(task, &o, work, weight);
+        if (task->pelvises) move = move_pelvis(task, &o, work, weight, &rests);
         for (uint32_t leg = 0; leg < legs; ++leg) {
             float leg_drop, leg_rise;
             pelvis_demand(task, &o, setup->legs + leg, &move, &work[leg], &leg_drop, &leg_rise);
@@ -857,8 +939,11 @@ void phx_reference_crowd_solve(const phx_crowd_task *task) {
         /* what every standing leg grants; legs that stand less grant more, which the best one takes back */
         rise = max1(rise - (1.0f - standing) * setup->max_pelvis_rise, 0.0f) * standing;
         float pelvis = 0.0f;
-        if (setup->pelvis_joint != PHX_NO_JOINT)
-            pelvis = follow_pelvis(task, &o, drop < 0.0f ? max1(drop, -setup->max_pelvis_drop) : rise, held);
+        if (setup->pelvis_joint != PHX_NO_JOINT) {
+            const float wanted = drop < 0.0f ? max1(drop, -setup->max_pelvis_drop) : rise;
+            pelvis = follow_pelvis(task, &o, wanted, held);
+            rests = rests && fabsf(pelvis - wanted) <= setup->still && fabsf(state->velocity.v[lane]) * setup->pelvis_half_life <= setup->still;
+        }
         const float applied = pelvis * weight;
 
         for (uint32_t leg = 0; leg < legs; ++leg) solve_leg(task, &o, leg, weight, applied, &move, &work[leg]);
@@ -884,6 +969,7 @@ void phx_reference_crowd_solve(const phx_crowd_task *task) {
                     store_local(task, &o, setup->pelvis_joint, setup->pelvis_slot, above, mul4(move.lean.turn, world), &task->pelvises[group].turn);
             }
         }
+        if (task->stills) keep_still(task, &o, weight, rests);
         state->pelvis.v[lane] = pelvis, state->skipped.v[lane] = 0.0f;
         set_row3(&state->root, lane, o.root);
     }

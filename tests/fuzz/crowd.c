@@ -39,8 +39,7 @@ static phx_crowd_def take_def(fuzz_bytes *b) {
         def.params.pelvis_spring = (int)(take_byte(b) & 1), def.params.pelvis_firm = (int)(take_byte(b) & 1),
         def.params.lock = (int)(take_byte(b) & 1);
         def.params.ray_reuse = take_byte(b) & 1 ? 0.05f : 0.0f;
-        if (take_byte(b) & 1)
-            def.params.pelvis_shift = take_parameter(b, 0, 1), def.params.pelvis_pitch = take_parameter(b, -1, 1), def.params.pelvis_roll = take_parameter(b, -1, 1);
+        if (take_byte(b) & 1) def.params.still_tolerance = take_parameter(b, 0, 0.1f);
         if (take_byte(b) & 1) {
             def.params.pelvis_shift = take_parameter(b, 0, 1), def.params.max_pelvis_shift = take_parameter(b, 0, 2);
             def.params.pelvis_pitch = take_parameter(b, -1, 1), def.params.pelvis_roll = take_parameter(b, 0, 1);
@@ -198,11 +197,13 @@ static void check_state(const phx_crowd *crowd) {
     for (uint32_t g = 0; g < groups; ++g) {
         check_finite(crowd->characters + g, sizeof *crowd->characters, NULL);
         if (crowd->pelvises) check_finite(crowd->pelvises + g, sizeof *crowd->pelvises, NULL);
+        if (crowd->stills) check_finite(crowd->stills + g, sizeof *crowd->stills, NULL);
     }
     for (uint32_t k = 0; k < groups * legs; ++k) {
         check_finite(crowd->legs + k, sizeof *crowd->legs, crowd->legs + k);
         if (crowd->carried) check_finite(crowd->carried + k, sizeof *crowd->carried, NULL);
         if (crowd->replays) check_finite(crowd->replays + k, sizeof *crowd->replays, NULL);
+        if (crowd->stills) check_finite(crowd->still_legs + k, sizeof *crowd->still_legs, NULL);
     }
     for (uint32_t i = 0; i < crowd->capacity; ++i)
         FUZZ_CHECK(-crowd->setup.max_pelvis_drop <= phx_crowd_pelvis(crowd, i) &&
