@@ -45,7 +45,7 @@ typedef struct phx_ccd_params {
 PHX_API phx_ccd_params phx_ccd_params_default(void);
 
 /* All blocks, in place. Blocks and their fields as in chain.h; errors: NULL, alignment, values and counts out of range; nothing is
- * written then. A call uses up to 110 KB of stack, 55 KB up to 16 bones, and a job 85 KB more for packing. */
+ * written then. A call uses up to 110 KB of stack, 65 KB up to 16 bones, with limits 290 KB, and a job 85 KB more for packing. */
 PHX_API phx_status phx_ccd_solve_blocks(const phx_backend *backend, const phx_ccd_params *params, const phx_chain_blocks *blocks,
                                         phx_report *report);
 

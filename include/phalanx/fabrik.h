@@ -40,8 +40,8 @@ typedef struct phx_fabrik_params {
 PHX_API phx_fabrik_params phx_fabrik_params_default(void);
 
 /* Solves the blocks [first, first + count) of `blocks`; threads may work on disjoint ranges. Uses up to 140 KB of stack
- * where joints alone are asked for, 260 KB otherwise, a job 85 KB more for packing. Errors: NULL, alignment, tables or params out of range;
- * nothing is written then. */
+ * where joints alone are asked for, 260 KB otherwise, 290 KB with limits, a job 85 KB more for packing. Errors: NULL, alignment,
+ * tables or params out of range; nothing is written then. */
 PHX_API phx_status phx_fabrik_solve_blocks(const phx_backend *backend, const phx_fabrik_params *params, const phx_chain_blocks *blocks,
                                            size_t first, size_t count, phx_report *report);
 

@@ -226,8 +226,8 @@ typedef struct fabrik_sizes {
 } fabrik_sizes;
 
 /* Lays the chain out in its rows, relative to the root; `given` lengths or those of the animated bones. */
-lane_inline fabrik_sizes fabrik_measure(const phx_rows3 *animated, const phx_rows3 *source, const phx_rows1 *lengths, uint32_t lane, uint32_t bones,
-                                        lv3 axis, float *row, const size_t stride, const int given, const int started) {
+lane_inline fabrik_sizes fabrik_measure(const phx_rows3 *animated, const phx_rows3 *source, const phx_rows1 *lengths, uint32_t lane,
+                                        uint32_t bones, lv3 axis, float *row, const size_t stride, const int given, const int started) {
     const lf zero = f_splat(0.0f);
     const lv3 root = v3_load(animated, lane), origin = v3_load(source, lane);
     fabrik_sizes s = {zero, zero, f_splat(1e30f), zero, zero, zero};
@@ -396,8 +396,8 @@ static inline lv3 target_direction(lv3 target) {
     return v3_select(none, v3_splat(1.0f, 0.0f, 0.0f), unit);
 }
 
-/* What a step of squared length `squared` is scaled by to the length of its bone. Root and quotient go side by side, where a quotient by the
- * root would wait for it: 1 to 3 % of all time at 16 lanes, 3 to 5 % at 4. */
+/* What a step of squared length `squared` is scaled by to the length of its bone. Root and quotient go side by side, where a quotient by
+ * the root would wait for it: 1 to 3 % of all time at 16 lanes, 3 to 5 % at 4. */
 lane_inline lf step_scale(lf length, lf squared) {
     const lf some = f_some(squared);
     return f_mul(f_div(length, some), f_sqrt(some));
@@ -507,7 +507,8 @@ static inline void aim_round(fabrik_aims *round, uint32_t v, lv3 target, lv3 err
     set_rows3(round->aims + v * LANES, across, v3_sub(target, v3_scale(error, alpha)));
 }
 
-static inline void begin_rounds(const phx_chain_setup *setup, fabrik_set *set, fabrik_aims *round, const uint32_t bones, const uint32_t vectors) {
+static inline void begin_rounds(const phx_chain_setup *setup, fabrik_set *set, fabrik_aims *round, const uint32_t bones,
+                                const uint32_t vectors) {
 #pragma GCC unroll 8
     for (uint32_t v = 0; v < vectors; ++v) {
         const lv3 target = state3(set, TARGET_X, v), error = v3_sub(joint_at(set, bones - 1, v), target);
