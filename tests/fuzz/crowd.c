@@ -267,6 +267,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
             phx_replay_close(replay);
             free(capture);
         }
+        free(laid.memory);
         for (uint32_t k = take_byte(&b); k > 200; --k) take_byte(&b); /* other hits for the next frame */
     }
     phx_crowd_destroy(crowd), phx_crowd_destroy(reference);
