@@ -14,7 +14,7 @@ static phx_crowd *make_crowd(uint32_t capacity, uint32_t workspaces) {
 static void the_budget_goes_to_the_highest_scores(void **state) {
     (void)state;
     random_state r = random_seeded("crowd schedule", 0x5CED);
-    enum { N = 3000 };
+    enum { N = 3000, KEPT = 1 << 20 /* a bit of the caller's */ };
     phx_crowd *crowd = make_crowd(N, 1);
     float *priority = calloc(N, sizeof *priority);
     uint32_t *age = calloc(N, sizeof *age), *before = calloc(N, sizeof *before), *flags = calloc(N, sizeof *flags);
@@ -23,7 +23,7 @@ static void the_budget_goes_to_the_highest_scores(void **state) {
         for (uint32_t i = 0; i < count; ++i) {
             priority[i] = random_below(&r, 4) ? (float)random_below(&r, 6) : random_float(&r, -1, 5);
             age[i] = before[i] = random_below(&r, 5);
-            flags[i] = PHX_CHARACTER_TELEPORT | PHX_CHARACTER_LOD(random_below(&r, 4));
+            flags[i] = KEPT | PHX_CHARACTER_LOD(random_below(&r, 4));
         }
         if (count > 3) priority[1] = NAN, priority[2] = INFINITY;
         assert_int_equal(phx_crowd_schedule(crowd, count, budget, PHX_VIEW_ARRAY(priority), PHX_VIEW_ARRAY(age), PHX_VIEW_ARRAY(flags), NULL), PHX_OK);
@@ -32,7 +32,7 @@ static void the_budget_goes_to_the_highest_scores(void **state) {
         for (uint32_t i = 0; i < count; ++i) {
             const uint32_t lod = flags[i] >> PHX_CHARACTER_LOD_SHIFT & 3;
             const double score = (double)(priority[i] * ((float)before[i] + 1));
-            assert_true(flags[i] & PHX_CHARACTER_TELEPORT);
+            assert_true(flags[i] & KEPT);
             if (!(score > 0)) {
                 assert_int_equal(lod, PHX_LOD_OFF), ++off;
             } else if (lod == PHX_LOD_FULL) {
@@ -162,6 +162,79 @@ static void replay_repeats_the_last_correction(void **state) {
     memcpy(replayed, animated, sizeof replayed);
     run_frame(crowd, &frame, ground_hills, NULL);
     assert_int_equal(first_difference(replayed, animated, sizeof replayed), -1);
+    phx_crowd_destroy(crowd);
+}
+
+/* What was done at one place is not repeated at another: teleported while it replays, a character is as animated until it is solved, and
+ * then as if it had never been elsewhere. On every backend. */
+static void a_teleport_is_not_lost_in_a_replay(void **state) {
+    (void)state;
+    FOR_EACH_BACKEND(backend) {
+        phx_transform animated[RIG_JOINTS], pose[2][RIG_JOINTS];
+        const float hip[2] = {0.3f, -0.2f}, knee[2] = {0.4f, 0.3f};
+        rig_pose(animated, hip, knee);
+        for (int fresh = 0; fresh < 2; ++fresh) {
+            phx_crowd_def def = rig_def(backend, 1);
+            def.replay = 1;
+            phx_crowd *crowd = phx_crowd_create(&def, NULL);
+            phx_vec3 position = {0.3f, 0, 0.7f}, normal;
+            ground_hills(NULL, position.x, position.z, &position.y, &normal);
+            uint32_t flags = 0;
+            phx_crowd_frame frame;
+            memset(&frame, 0, sizeof frame);
+            frame.count = 1, frame.dt = 1.0f / 30, frame.root_position = PHX_VIEW_ONE(&position), frame.flags = PHX_VIEW_ONE(&flags);
+            frame.poses = phx_poses_of(pose[fresh], RIG_JOINTS);
+            for (int f = 0; f < 30 && !fresh; ++f) {
+                memcpy(pose[fresh], animated, sizeof animated);
+                run_frame(crowd, &frame, ground_hills, NULL);
+            }
+            position.x = 4.1f;
+            ground_hills(NULL, position.x, position.z, &position.y, &normal);
+            flags = PHX_CHARACTER_TELEPORT | PHX_CHARACTER_LOD(PHX_LOD_REPLAY);
+            memcpy(pose[fresh], animated, sizeof animated);
+            run_frame(crowd, &frame, ground_hills, NULL);
+            assert_int_equal(first_difference(pose[fresh], animated, sizeof animated), -1);
+            phx_foot_info foot;
+            assert_int_equal(phx_crowd_foot(crowd, 0, 0, &foot), PHX_OK);
+            assert_int_equal(foot.flags, PHX_FLAG_INACTIVE);
+            flags = 0;
+            run_frame(crowd, &frame, ground_hills, NULL);
+            phx_crowd_destroy(crowd);
+        }
+        assert_int_equal(first_difference(pose[0], pose[1], sizeof pose[0]), -1);
+    }
+}
+
+/* Priorities 1, 2, 4 and off, each age 9, but the teleported ones have age 0: those come first, the one that is off stays off. */
+static void the_budget_goes_to_teleported_characters_first(void **state) {
+    (void)state;
+    phx_crowd *crowd = make_crowd(4, 1);
+    float priority[4] = {4, 2, 1, 0};
+    uint32_t age[4] = {9, 9, 0, 0}, flags[4] = {0, 0, PHX_CHARACTER_TELEPORT, PHX_CHARACTER_TELEPORT};
+    assert_int_equal(phx_crowd_schedule(crowd, 4, 4, PHX_VIEW_ARRAY(priority), PHX_VIEW_ARRAY(age), PHX_VIEW_ARRAY(flags), NULL), PHX_OK);
+    const phx_lod expected[4] = {PHX_LOD_FULL, PHX_LOD_REPLAY, PHX_LOD_FULL, PHX_LOD_OFF};
+    for (int i = 0; i < 4; ++i) assert_int_equal(flags[i] >> PHX_CHARACTER_LOD_SHIFT & 3, expected[i]);
+    phx_crowd_destroy(crowd);
+}
+
+static void a_crowd_without_replay_refuses_it(void **state) {
+    (void)state;
+    phx_crowd_def def = rig_def(NULL, 3);
+    phx_crowd *crowd = phx_crowd_create(&def, NULL);
+    phx_transform poses[3 * RIG_JOINTS];
+    uint32_t flags[3] = {0, PHX_CHARACTER_LOD(PHX_LOD_OFF), PHX_CHARACTER_LOD(PHX_LOD_PELVIS)};
+    phx_crowd_frame frame;
+    memset(&frame, 0, sizeof frame);
+    frame.count = 3, frame.poses = phx_poses_of(poses, RIG_JOINTS), frame.flags = PHX_VIEW_ARRAY(flags);
+    phx_report report;
+    assert_int_equal(phx_crowd_validate(crowd, &frame, &report), PHX_ERROR_STATE);
+    assert_non_null(strstr(report.text, "character 2"));
+    frame.count = 2;
+    assert_int_equal(phx_crowd_validate(crowd, &frame, &report), PHX_OK);
+    float priority[3] = {1, 1, 1};
+    uint32_t age[3] = {0, 0, 0};
+    assert_int_equal(phx_crowd_schedule(crowd, 3, 2, PHX_VIEW_ARRAY(priority), PHX_VIEW_ARRAY(age), PHX_VIEW_ARRAY(flags), &report), PHX_ERROR_STATE);
+    assert_non_null(strstr(report.text, "def.replay"));
     phx_crowd_destroy(crowd);
 }
 
@@ -302,6 +375,8 @@ static void poses_that_overlap_are_named(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_teleport_is_not_lost_in_a_replay), cmocka_unit_test(the_budget_goes_to_teleported_characters_first),
+        cmocka_unit_test(a_crowd_without_replay_refuses_it),
         cmocka_unit_test(a_tile_is_solved_once_after_it_was_prepared), cmocka_unit_test(poses_that_overlap_are_named),
         cmocka_unit_test(the_pelvis_keeps_its_range_whatever_the_root_does),
         cmocka_unit_test(the_budget_goes_to_the_highest_scores), cmocka_unit_test(wrong_arguments_are_named),

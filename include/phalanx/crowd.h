@@ -48,7 +48,7 @@ PHX_API phx_status phx_leg_measure(phx_leg *leg, const phx_vec3 *positions, cons
                                    const phx_vec3 *forward, phx_report *report);
 
 /* How feet behave. Metres, seconds, radians, whatever the rig's unit; the defaults are for a leg of 0.9 m. Distances and heights lie
- * in [0, 1000] (steps, swing_height and release_distance above 0), times and speeds in [0, 1e6]. phx_crowd_create rejects
+ * in [0, 1000] (steps from 1e-3, swing_height and release_distance from 1e-4), times and speeds in [0, 1e6]. phx_crowd_create rejects
  * others, and names the field. */
 typedef struct phx_crowd_params {
     float step_up;            /* ground up to this far above the root's level is stood on; default 0.6 */
@@ -76,7 +76,7 @@ typedef struct phx_crowd_params {
                                  only rises by its filter; 0 = it is filtered both ways; default 1 */
     /* contact: a foot stands when its sole is low and slow (both enter), until it is high or fast (either exit). Heights and
      * level speeds are of the animation, relative to the body under the foot; 0 = derived from the leg's length L (the default):
-     * 0.05 L, 0.07 L, 0.5 L a second, 1.2 L a second. */
+     * 0.05 L, 0.07 L, 0.5 L a second, 1.2 L a second; where only one of enter and exit is given, the other from that, in the same ratio. */
     float enter_height, exit_height, enter_speed, exit_speed;
     /* lock: the ball of a standing foot stays where it is on its body, until the foot lifts or the animation has moved away */
     int lock;                 /* 1 = on, the default */
@@ -104,7 +104,7 @@ typedef struct phx_crowd_params {
 /* For a leg of 0.9 m. */
 PHX_API phx_crowd_params phx_crowd_params_default(void);
 /* The defaults with every height, step, pelvis distance and release_distance in proportion to a leg of this length, metres; 0.9 where
- * leg_length is not between 1 mm and 1 km. Speeds, times and angles stay. */
+ * leg_length is not in [0.002, 1000]. Speeds, times and angles stay. */
 PHX_API phx_crowd_params phx_crowd_params_for_leg(float leg_length);
 
 typedef struct phx_allocator {
@@ -130,6 +130,8 @@ typedef struct phx_crowd_def {
     phx_allocator allocator;
 } phx_crowd_def;
 
+/* All zero but: pelvis and every ball PHX_NO_JOINT (set the pelvis, or nothing is lowered), up (0, 1, 0), unit 1, params by default. To be set:
+ * capacity, skeleton, leg_count and each leg's hip, knee, ankle, heel_offset, ball_offset and knee_forward. */
 PHX_API phx_crowd_def phx_crowd_def_default(void);
 
 typedef struct phx_crowd phx_crowd;
@@ -153,14 +155,17 @@ typedef struct phx_body {
 /* How much is done for a character in a frame. */
 typedef enum phx_lod {
     PHX_LOD_FULL = 0,   /* everything */
-    PHX_LOD_REPLAY = 1, /* last frame's local corrections once more, no rays wanted, no state but time moves */
+    PHX_LOD_REPLAY = 1, /* last frame's local corrections once more, at the weight that they were made with (at weight 0 none), no rays wanted,
+                           no state but time moves; as PHX_LOD_OFF where there are
+                           none: never solved, or teleported in this frame */
     PHX_LOD_PELVIS = 2, /* only the pelvis correction is kept */
     PHX_LOD_OFF = 3     /* as animated; state starts afresh afterwards */
 } phx_lod;
 
 /* What may be said of a character in a frame. */
 typedef enum phx_character_flag {
-    PHX_CHARACTER_TELEPORT = 1u << 0, /* forget what was: filters snap, locks open. Also for a newly spawned character. */
+    PHX_CHARACTER_TELEPORT = 1u << 0, /* forget what was: filters snap, locks open. Also for a newly spawned character. With a level below full
+                                         it is as animated until it is solved, afresh then. */
     PHX_CHARACTER_OFF = 1u << 1,      /* leave this character as animated: the same as PHX_LOD_OFF */
     PHX_CHARACTER_LOD_SHIFT = 8       /* bits 8 and 9 hold a phx_lod */
 } phx_character_flag;
@@ -245,7 +250,7 @@ PHX_API phx_status phx_crowd_run(phx_crowd *crowd, const phx_crowd_frame *frame,
 
 /* Levels of detail within a budget. Writes into bits 8 and 9 of each character's flags: the characters with the highest priority x
  * (age + 1) are solved in full, as many as `budget_feet` allow; the others replay; those of priority 0 (or less, or NaN) are off.
- * Equal scores go to the lower index first, so the choice depends on nothing but the arguments. age counts the frames since a
+ * Characters with PHX_CHARACTER_TELEPORT come before all others. Equal scores go to the lower index first, so the choice depends on nothing but the arguments. age counts the frames since a
  * character was last solved and is kept by this call: start it at any value, 0 for example.
  *   priority  float per character     age  uint32_t per character, in and out     flags  uint32_t per character, in and out */
 PHX_API phx_status phx_crowd_schedule(const phx_crowd *crowd, uint32_t count, uint32_t budget_feet, phx_view priority, phx_view age, phx_view flags,

@@ -119,7 +119,9 @@ phx_status phx_chain_check_job(const char *name, const phx_chain_job *job, phx_r
     if (job->count == 0) return PHX_OK;
     if (job->rotation.data && job->local.data)
         return phx_reject(report, PHX_ERROR_VALUE, "%s: 'rotation' and 'local' are both given; one says it all", name);
-    const int rotations = job->limits || job->target_rotation.data || job->rotation_out.data || job->local_out.data;
+    const char *asks = job->limits ? "limits" : job->target_rotation.data ? "target_rotation" : job->rotation_out.data ? "rotation_out" : job->local_out.data ? "local_out" : NULL;
+    if (asks && !job->rotation.data && !job->local.data)
+        return phx_reject(report, PHX_ERROR_NULL, "%s: 'rotation' or 'local' is required by '%s', and both are NULL", name, asks);
     const struct {
         const char *name;
         const phx_joint_view *view;
@@ -128,7 +130,7 @@ phx_status phx_chain_check_job(const char *name, const phx_chain_job *job, phx_r
     } joint_fields[] = {
         {"position", &job->position, 12, 1, 0},
         {"start", &job->start, 12, 0, 0},
-        {"rotation", &job->rotation, 16, rotations && !job->local.data, 0},
+        {"rotation", &job->rotation, 16, 0, 0},
         {"local", &job->local, 16, 0, 0},
         {"length", &job->length, 4, 0, 0},
         {"position_out", &job->position_out, 12, 0, 1},

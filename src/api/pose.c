@@ -70,6 +70,15 @@ phx_status phx_check_poses(const char *job, const phx_poses *poses, int scaled, 
         if (poses->joint_stride < 640) return phx_reject(report, PHX_ERROR_STRIDE, "%s: 'poses.joint_stride' is %zu, less than 640", job, poses->joint_stride);
         return PHX_OK;
     }
+    const struct {
+        const char *name;
+        size_t at, size;
+    } fields[] = {{"translation_offset", poses->translation_offset, 12}, {"rotation_offset", poses->rotation_offset, 16}, {"scale_offset", poses->scale_offset, 12}};
+    for (int a = 0; a < 3; ++a)
+        for (int b = 0; b < a && (scaled || a < 2); ++b)
+            if (fields[a].at < fields[b].at + fields[b].size && fields[b].at < fields[a].at + fields[a].size)
+                return phx_reject(report, PHX_ERROR_OVERLAP, "%s: 'poses.%s' is %zu and 'poses.%s' %zu, by which the two overlap", job, fields[b].name, fields[b].at,
+                                  fields[a].name, fields[a].at);
     const size_t element = element_of(poses, scaled);
     if (poses->joint_stride < element)
         return phx_reject(report, PHX_ERROR_STRIDE, "%s: 'poses.joint_stride' is %zu, less than %zu", job, poses->joint_stride, element);

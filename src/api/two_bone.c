@@ -87,6 +87,17 @@ static phx_status validate(const phx_two_bone_job *job, int thorough, phx_report
     if (job->count > SIZE_MAX / 2 - PHX_BLOCK_LANES)
         return phx_reject(report, PHX_ERROR_COUNT, "%s: 'count' is %zu, more than memory can hold", name, job->count);
     if (job->count == 0) return phx_accept(report);
+    /* an output, or a wanted rotation, needs the locals from the root down to its joint */
+    const struct {
+        const char *name;
+        const phx_view *view;
+        int locals;
+    } asking[] = {{"target_rotation", &job->target_rotation, 3}, {"tip_local_out", &job->tip_local_out, 3}, {"mid_local_out", &job->mid_local_out, 2}, {"root_local_out", &job->root_local_out, 1}};
+    static const char *const local_names[] = {"root_local", "mid_local", "tip_local"};
+    const phx_view *const locals[] = {&job->root_local, &job->mid_local, &job->tip_local};
+    for (int a = 0; a < 4; ++a)
+        for (int k = 0; asking[a].view->data && k < asking[a].locals; ++k)
+            if (!locals[k]->data) return phx_reject(report, PHX_ERROR_NULL, "%s: '%s' is required by '%s', but NULL", name, local_names[k], asking[a].name);
     const phx_field fields[] = {
         {"root", &job->root, 12, 1, 0},
         {"mid", &job->mid, 12, 1, 0},
@@ -97,10 +108,9 @@ static phx_status validate(const phx_two_bone_job *job, int thorough, phx_report
         {"weight", &job->weight, 4, 0, 0},
         {"pole_weight", &job->pole_weight, 4, 0, 0},
         {"parent_rotation", &job->parent_rotation, 16, 0, 0},
-        {"root_local", &job->root_local, 16,
-         job->root_local_out.data || job->mid_local_out.data || job->tip_local_out.data || job->target_rotation.data, 0},
-        {"mid_local", &job->mid_local, 16, job->mid_local_out.data || job->tip_local_out.data || job->target_rotation.data, 0},
-        {"tip_local", &job->tip_local, 16, job->tip_local_out.data || job->target_rotation.data, 0},
+        {"root_local", &job->root_local, 16, 0, 0},
+        {"mid_local", &job->mid_local, 16, 0, 0},
+        {"tip_local", &job->tip_local, 16, 0, 0},
         {"target_rotation", &job->target_rotation, 16, 0, 0},
         {"bend", &job->bend, 12, 0, 1},
         {"root_rotation", &job->root_rotation, 16, 0, 1},

@@ -32,7 +32,7 @@ phx_crowd_params phx_crowd_params_default(void) {
 
 phx_crowd_params phx_crowd_params_for_leg(float leg_length) {
     phx_crowd_params params = phx_crowd_params_default();
-    if (!(1e-3f < leg_length && leg_length < 1e3f)) return params;
+    if (!(2e-3f <= leg_length && leg_length <= 1e3f)) return params;
     const float scale = leg_length / 0.9f;
     params.step_up *= scale, params.step_down *= scale;
     params.max_pelvis_drop *= scale, params.max_pelvis_rise *= scale;
@@ -117,6 +117,8 @@ static phx_status check_def(const phx_crowd_def *def, phx_report *report) {
         } chain[] = {{"hip", leg->hip, PHX_NO_JOINT}, {"knee", leg->knee, leg->hip}, {"ankle", leg->ankle, leg->knee}, {"ball", leg->ball, leg->ankle}};
         for (uint32_t k = 0; k < 4; ++k) {
             if (k == 3 && leg->ball == PHX_NO_JOINT) break;
+            if (k == 1 && leg->hip == 0 && leg->knee == 0 && leg->ankle == 0)
+                return phx_reject(report, PHX_ERROR_HIERARCHY, "%s: 'legs[%u]' has hip, knee and ankle 0; set its joints", name, i);
             if (chain[k].joint >= joints)
                 return phx_reject(report, PHX_ERROR_COUNT, "%s: 'legs[%u].%s' is joint %u, the skeleton has %u", name, i, chain[k].name, chain[k].joint, joints);
             if (k > 0 && (chain[k].joint == chain[k].above || !is_below(&def->skeleton, chain[k].joint, chain[k].above)))
@@ -130,12 +132,19 @@ static phx_status check_def(const phx_crowd_def *def, phx_report *report) {
             if (leg->hip == other->hip || leg->knee == other->knee || leg->ankle == other->ankle)
                 return phx_reject(report, PHX_ERROR_HIERARCHY, "%s: 'legs[%u]' and 'legs[%u]' share a joint", name, k, i);
         }
-        if (!finite3(leg->heel_offset) || !finite3(leg->ball_offset) || !finite3(leg->knee_forward))
-            return phx_reject(report, PHX_ERROR_VALUE, "%s: 'legs[%u]' has an offset or direction that is not finite", name, i);
+        const struct {
+            const char *name;
+            phx_vec3 value;
+        } vectors[] = {{"heel_offset", leg->heel_offset}, {"ball_offset", leg->ball_offset}, {"knee_forward", leg->knee_forward}};
+        for (int k = 0; k < 3; ++k)
+            if (!finite3(vectors[k].value))
+                return phx_reject(report, PHX_ERROR_VALUE, "%s: 'legs[%u].%s' is (%g %g %g), not finite or longer than 1e15", name, i, vectors[k].name,
+                                  (double)vectors[k].value.x, (double)vectors[k].value.y, (double)vectors[k].value.z);
         if (!(dot3(leg->knee_forward, leg->knee_forward) > 1e-12f))
             return phx_reject(report, PHX_ERROR_VALUE, "%s: 'legs[%u].knee_forward' is (0 0 0); say which way the knee points, in the hip joint's frame", name, i);
-        if (phx_check_range(name, "max_bend", leg->max_bend, 0.0f, pi, report) || phx_check_range(name, "min_bend", leg->min_bend, 0.0f, leg->max_bend, report))
-            return PHX_ERROR_VALUE;
+        if (!(0.0f <= leg->min_bend && leg->min_bend <= leg->max_bend && leg->max_bend <= pi))
+            return phx_reject(report, PHX_ERROR_VALUE, "%s: 'legs[%u]' has min_bend %g and max_bend %g; set 0 <= min_bend <= max_bend <= pi, both 0 for no limit",
+                              name, i, (double)leg->min_bend, (double)leg->max_bend);
     }
     const phx_crowd_params *p = &def->params;
     const struct {
@@ -213,8 +222,11 @@ static void prepare_setup(const phx_crowd_def *def, const uint16_t *slots, phx_c
     setup->inverse_swing_range = 1.0f / (setup->swing_height - setup->contact_height);
     setup->plant_height = p->plant_height * per_metre;
     setup->max_extension = p->max_extension, setup->soft_start = p->soft_start;
-    setup->enter_height = p->enter_height * per_metre, setup->exit_height = p->exit_height * per_metre;
-    setup->enter_speed = p->enter_speed * per_metre, setup->exit_speed = p->exit_speed * per_metre;
+    /* where one of two is given the other one is as far from it as when both are derived */
+    const float enter_height = p->enter_height > 0.0f ? p->enter_height : p->exit_height / 1.4f, exit_height = p->exit_height > 0.0f ? p->exit_height : p->enter_height * 1.4f;
+    const float enter_speed = p->enter_speed > 0.0f ? p->enter_speed : p->exit_speed / 2.4f, exit_speed = p->exit_speed > 0.0f ? p->exit_speed : p->enter_speed * 2.4f;
+    setup->enter_height = enter_height * per_metre, setup->exit_height = exit_height * per_metre;
+    setup->enter_speed = enter_speed * per_metre, setup->exit_speed = exit_speed * per_metre;
     setup->lock = p->lock != 0, setup->pelvis_spring = p->pelvis_spring != 0, setup->pelvis_firm = p->pelvis_firm != 0, setup->bodies = def->bodies != 0, setup->replay = keeps_corrections(def);
     const float distance = p->release_distance * per_metre, reuse = p->ray_reuse * per_metre;
     setup->release_distance_squared = distance * distance;
@@ -416,8 +428,15 @@ static phx_status validate(const phx_crowd *crowd, const phx_crowd_frame *frame,
         {"flags", &frame->flags, 4, 0, 0},
         {"support", &frame->support, 4 * (size_t)crowd->setup.leg_count, 0, 0},
     };
-    const phx_status checked = phx_check_fields(name, fields, sizeof fields / sizeof *fields, report);
-    return checked ? checked : phx_accept(report);
+    status = phx_check_fields(name, fields, sizeof fields / sizeof *fields, report);
+    for (uint32_t i = 0; !status && thorough && !crowd->setup.replay && frame->flags.data && i < frame->count; ++i) {
+        uint32_t flags;
+        memcpy(&flags, (const char *)frame->flags.data + i * frame->flags.stride, sizeof flags);
+        const uint32_t lod = flags >> PHX_CHARACTER_LOD_SHIFT & 3;
+        if (lod == PHX_LOD_REPLAY || lod == PHX_LOD_PELVIS)
+            status = phx_reject(report, PHX_ERROR_STATE, "%s: 'flags' of character %u ask for replay, but the crowd was defined with replay 0; set def.replay = 1", name, i);
+    }
+    return status ? status : phx_accept(report);
 }
 
 phx_status phx_crowd_validate(const phx_crowd *crowd, const phx_crowd_frame *frame, phx_report *report) { return validate(crowd, frame, 1, report); }

@@ -45,13 +45,15 @@ static uint32_t read_word(phx_view view, size_t index) {
 }
 static void write_word(phx_view view, size_t index, uint32_t value) { memcpy((char *)view.data + index * view.stride, &value, sizeof value); }
 
-/* bits of priority * (age + 1): positive floats are in the order of their bits; 0 for characters that are off */
-static uint32_t score_of(phx_view priority, phx_view age, size_t index) {
+/* bits of priority * (age + 1): positive floats are in the order of their bits; 0 for characters that are off. One that was teleported has
+ * nothing to repeat, and comes first. */
+static uint32_t score_of(phx_view priority, phx_view age, phx_view flags, size_t index) {
     float value;
     const uint32_t bits = read_word(priority, index);
     memcpy(&value, &bits, sizeof value);
     value = value * ((float)read_word(age, index) + 1.0f);
     if (!(value > 0.0f)) return 0;
+    if (read_word(flags, index) & PHX_CHARACTER_TELEPORT) return 0x7F7FFFFFu; /* the largest */
     uint32_t score;
     memcpy(&score, &value, sizeof score);
     return score;
@@ -62,6 +64,8 @@ phx_status phx_crowd_schedule(const phx_crowd *crowd, uint32_t count, uint32_t b
     static const char name[] = "crowd schedule";
     uint32_t legs;
     if (!phx_crowd_leg_count(crowd, &legs)) return phx_reject(report, PHX_ERROR_NULL, "%s: 'crowd' is NULL", name);
+    if (!crowd->setup.replay)
+        return phx_reject(report, PHX_ERROR_STATE, "%s: the crowd was defined with replay 0, and cannot repeat corrections; set def.replay = 1", name);
     const phx_field fields[] = {{"priority", &priority, 4, 1, 0}, {"age", &age, 4, 1, 1}, {"flags", &flags, 4, 1, 1}};
     const phx_status status = phx_check_fields(name, fields, 3, report);
     if (status) return status;
@@ -74,7 +78,7 @@ phx_status phx_crowd_schedule(const phx_crowd *crowd, uint32_t count, uint32_t b
     for (int d = 0; d < 3; ++d) {
         uint32_t histogram[2048] = {0};
         for (uint32_t i = 0; i < count; ++i) {
-            const uint32_t score = score_of(priority, age, i);
+            const uint32_t score = score_of(priority, age, flags, i);
             if (score && (score & mask) == prefix) ++histogram[score >> digits[d].shift & ((1u << digits[d].bits) - 1)];
         }
         uint32_t digit = (1u << digits[d].bits) - 1;
@@ -84,7 +88,7 @@ phx_status phx_crowd_schedule(const phx_crowd *crowd, uint32_t count, uint32_t b
     }
     /* all above the threshold fit, and `fits` of those at it */
     for (uint32_t i = 0; i < count; ++i) {
-        const uint32_t score = score_of(priority, age, i), old = read_word(age, i);
+        const uint32_t score = score_of(priority, age, flags, i), old = read_word(age, i);
         phx_lod lod = PHX_LOD_REPLAY;
         if (score == 0) lod = PHX_LOD_OFF;
         else if (score > prefix) lod = PHX_LOD_FULL;

@@ -315,7 +315,6 @@ typedef struct leg_work {
     int toes;           /* do they turn? */
     float support, weight, length;
     float clearance;    /* how far a swinging foot may sink without touching the ground */
-    int hangs;          /* stands with its ball beyond an edge */
     int rests;          /* stands, and no filter of it is on its way: with the same input it would end where it is */
 } leg_work;
 
@@ -391,10 +390,6 @@ static leg_work place_foot(const phx_crowd_task *task, const one *o, uint32_t le
     const int held = known && missed <= setup->hold_seconds;
     if (!plane.seen) plane.point = last_point, plane.normal = last_normal;
     if (!plane.seen || past_edge) per_up = last_per_up;
-    const phx_ray_block *ball_ray = task->rays + index * 2 + 1;
-    const phx_vec3 ball_ray_point = sub3(vec3(ball_ray->org_x[lane], ball_ray->org_y[lane], ball_ray->org_z[lane]), o->root);
-    const float under_plane = height_over(plane.point, plane.normal, per_up, at_height(up, ball_ray_point, plane.ball_ground));
-    const int hangs = plane.seen && (!plane.ball_hit || length * 0.05f < under_plane);
     const int grounded = plane.seen || held;
     const float wanted = grounded ? 1.0f : 0.0f;
     const float weight = o->remembered ? settle(ease(state->weight.v[lane], wanted, o->step.weight_keep)) : wanted;
@@ -502,7 +497,9 @@ static leg_work place_foot(const phx_crowd_task *task, const one *o, uint32_t le
     if (locked) offset = to_lock;
     const int starts = setup->lock && stands && entering && !locked_before && dot3(offset, offset) <= setup->relock_distance_squared && 0.5f < weight;
     if (starts) { /* where its ray fell, if that is near: then the ground there is known */
-        const phx_vec3 fell = raised(up, ball_ray_point, height_over(plane.point, plane.normal, per_up, ball_ray_point));
+        const phx_ray_block *ray = task->rays + index * 2 + 1;
+        const phx_vec3 from = sub3(vec3(ray->org_x[lane], ray->org_y[lane], ray->org_z[lane]), o->root);
+        const phx_vec3 fell = raised(up, from, height_over(plane.point, plane.normal, per_up, from));
         const phx_vec3 to_ray = reject3(sub3(fell, new_ball), plane.normal);
         if (length3(sub3(to_ray, offset)) < length * 0.02f) offset = to_ray;
     }
@@ -515,7 +512,6 @@ static leg_work place_foot(const phx_crowd_task *task, const one *o, uint32_t le
     leg_work work;
     work.support = support, work.weight = weight, work.length = length;
     work.clearance = stands ? 0.0f : hover + max1(jump, 0.0f);
-    work.hangs = hangs && stands;
     work.target = mix3(ankle, placed, weight);
     work.turn = lean_after(up, &foot_lean, yaw, yaw_cos);
     if (weight < 1.0f) work.turn = fraction4(work.turn, weight);
@@ -762,7 +758,7 @@ static void solve_leg(const phx_crowd_task *task, const one *o, uint32_t leg, fl
     }
     set_row3(&state->target, lane, add3(work->target, sub3(in.delta, asked)));
     set_row3(&state->bend, lane, out.bend);
-    state->residual.v[lane] = out.residual, state->flags.v[lane] = out.flags | (work->hangs ? PHX_FLAG_OVERHANGS : 0);
+    state->residual.v[lane] = out.residual, state->flags.v[lane] = out.flags;
 }
 
 static void repeat_rotation(const phx_crowd_task *task, const one *o, size_t joint, size_t slot, const phx_rows3 *replay) {
@@ -901,11 +897,14 @@ void phx_reference_crowd_solve(const phx_crowd_task *task) {
         const float mark = task->good[group].v[lane];
         one o;
         o.group = group, o.lane = lane, o.character = task->first + i, o.remembered = 1.5f < mark;
+        const float weight = frame->weight.data ? min1(max1(read1(frame->weight, o.character, 1.0f), 0.0f), 1.0f) : 1.0f;
         if (mark < 0.5f) {
-            const phx_lod lod = lod_of(flags_of(frame, o.character));
-            const int waits = (lod == PHX_LOD_REPLAY || lod == PHX_LOD_PELVIS) && 0.5f < state->valid.v[lane];
+            const uint32_t flags = flags_of(frame, o.character);
+            const phx_lod lod = lod_of(flags);
+            const int stays = !(flags & PHX_CHARACTER_TELEPORT); /* or what it did belongs elsewhere */
+            const int waits = setup->replay && (lod == PHX_LOD_REPLAY || lod == PHX_LOD_PELVIS) && stays && 0.5f < state->valid.v[lane];
             if (waits) {
-                if (setup->replay) repeat_corrections(task, &o, lod == PHX_LOD_REPLAY);
+                if (0.0f < weight) repeat_corrections(task, &o, lod == PHX_LOD_REPLAY);
                 state->skipped.v[lane] = state->skipped.v[lane] + task->step.dt;
             }
             state->valid.v[lane] = waits ? 1.0f : 0.0f;
@@ -918,7 +917,6 @@ void phx_reference_crowd_solve(const phx_crowd_task *task) {
         o.step = task->step;
         const float skipped = o.remembered ? state->skipped.v[lane] : 0.0f;
         if (0.0f < skipped) o.step = phx_crowd_step_of(setup, task->step.dt + skipped);
-        const float weight = frame->weight.data ? min1(max1(read1(frame->weight, o.character, 1.0f), 0.0f), 1.0f) : 1.0f;
         if (task->stills && is_still(task, &o, weight)) {
             repeat_corrections(task, &o, 1);
             task->stills[group].settled.v[lane] = 2.0f;

@@ -66,7 +66,8 @@ int cli_parse(cli_command_line *line, int argc, char **argv) {
             *option->value = equals + 1;
         } else if (i + 1 < argc) {
             *option->value = argv[++i];
-        } else {
+        }
+        if (option->value_name != NULL && (*option->value == NULL || (**option->value == 0 && strstr(option->value_name, "FILE") != NULL))) {
             return cli_complain(CLI_USAGE, argv[0], "%s needs a value: %s %s", option->name, option->name, option->value_name);
         }
     }

@@ -323,6 +323,17 @@ static bool make_pass(stage_run *s, pass *pass, const phx_backend *backend, uint
     double shortest = motion->leg_length[0];
     for (uint32_t l = 1; l < motion->leg_count; ++l) shortest = fmin(shortest, motion->leg_length[l]);
     def.params = phx_crowd_params_for_leg((float)shortest);
+    if (motion->leg_count > 2) { /* steps are measured from the root's level, and these feet stand far from it: up and down 45 degrees */
+        placed_joint *joints = io_allocate(motion->joint_count, sizeof *joints);
+        motion_place(motion, motion->locals, (root_transform){vec_of(0, 0, 0), motion->turn}, joints);
+        double far = 0;
+        for (uint32_t l = 0; l < motion->leg_count; ++l) {
+            const vec hip = joints[motion->legs[l].hip].place;
+            far = fmax(far, sqrt(hip.x * hip.x + hip.z * hip.z));
+        }
+        free(joints);
+        def.params.step_up += (float)far, def.params.step_down += (float)far;
+    }
     pass->characters = characters;
     pass->frames = frames;
     pass->crowd = phx_crowd_create(&def, &report);

@@ -67,7 +67,7 @@ static bool run(scenario *scene, const feet_options *options, text_buffer *out, 
     def.backend = options->backend;
     phx_report report;
     phx_crowd *crowd = phx_crowd_create(&def, &report);
-    if (!crowd) return io_fail(error, "%s: %s", options->file, report.text);
+    if (!crowd) return io_fail(error, "%s: %s", io_input_name(options->file), report.text);
     if (json) text_add(out, "{\"backend\": \"%s\", \"frames\": [", phx_backend_name(phx_crowd_backend(crowd)));
     scenario_frame *now = io_allocate(1, sizeof *now);
     capture_file capture = {NULL, 0};

@@ -75,9 +75,11 @@ void foot_text(text_buffer *out, const char *name, const phx_foot_info *info, co
         if (flag) text_add(out, " %s", flag);
     }
     text_add(out, "\n             ");
-    vec_text(out, "plane", vec_from(info->ground_point)), vec_text(out, "normal", vec_from(info->ground_normal)),
-        vec_text(out, "target", vec_from(info->target));
-    vec_text(out, "bend", vec_from(info->bend));
+    if (info->body == PHX_NO_HIT)
+        text_add(out, "  no plane");
+    else
+        vec_text(out, "plane", vec_from(info->ground_point)), vec_text(out, "normal", vec_from(info->ground_normal));
+    vec_text(out, "target", vec_from(info->target)), vec_text(out, "bend", vec_from(info->bend));
     if (info->locked) vec_text(out, "lock", vec_from(info->lock_point));
     text_add(out, "\n             ");
     vec_text(out, "knee", place->knee), vec_text(out, "ankle", place->ankle), vec_text(out, "heel", place->heel_contact),

@@ -118,7 +118,7 @@ static bool wrong(scenario *s, place at, const json_t *value, const char *format
     char *shown = value ? json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
     if (shown && strlen(shown) > 60) memcpy(shown + 57, "...", 4);
     if (shown)
-        io_fail(s->error, "%s: %s is %s: %s", s->file, at.text, shown, sentence);
+        io_fail(s->error, "%s: %s is %s: %s", s->file, at.text[0] ? at.text : "the scenario", shown, sentence);
     else
         io_fail(s->error, "%s: %s: %s", s->file, at.text, sentence);
     free(shown);
@@ -397,7 +397,7 @@ static bool read_leg(scenario *s, leg_entry *leg, json_t *value, place at) {
     if (lengths && !read_numbers(s, lengths, member(at, "lengths"), 2, leg->lengths)) return false;
     for (int i = 0; i < 2; ++i)
         if (!(leg->lengths[i] > 0 && leg->lengths[i] < 1e6))
-            return wrong(s, member(at, "lengths"), lengths, "thigh and shin must be longer than 0");
+            return wrong(s, member(at, "lengths"), lengths, "thigh and shin must be longer than 0 and shorter than 1e6");
     if (!read_range(s, json_object_get(value, "ankle_height"), member(at, "ankle_height"), 0, 1e6, &leg->ankle_height)) return false;
     leg->heel = vec_scale(s->up, -leg->ankle_height);
     leg->ball = vec_add(leg->heel, vec_scale(s->forward, 0.13 / s->unit));

@@ -39,7 +39,8 @@ static const char about[] =
     "  limits           for each joint null or {\"type\": \"hinge\", \"axis\", \"min\", \"max\"}, {\"type\": \"cone\", \"axis\", "
     "\"max_swing\", \"twist_min\",\n"
     "                   \"twist_max\"}, {\"type\": \"ellipse\", \"axis\", \"side\", \"max_swing\", \"max_swing_across\", ...}, in the "
-    "joint's rest frame";
+    "joint's rest frame;\n"
+    "                   min and max, twist_min and twist_max default to a full turn (-pi, pi): free";
 
 static bool read_input(const char *path, char **text, size_t *size, io_error *error) {
     if (strcmp(path, "-") != 0) return io_read_file(path, (uint8_t **)text, size, error);

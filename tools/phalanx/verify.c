@@ -21,7 +21,7 @@ int command_verify(int argc, char **argv) {
     uint64_t threads = 0;
     if (!cli_count(argv[0], "--threads", threads_text, 1, 64, &threads)) return CLI_USAGE;
     const int result = verify_run(backend, (unsigned)threads, update);
-    if (result == 2) return cli_complain(CLI_USAGE, argv[0], "--backend: '%s' is not usable here; `phalanx backends` lists those that are", backend);
+    if (result == 2) return cli_complain(CLI_INPUT, argv[0], "--backend: '%s' is not usable here; `phalanx backends` lists those that are", backend);
     if (result == 1) return cli_complain(CLI_INPUT, argv[0], "this machine's answers are not those recorded");
     return CLI_DONE;
 }
