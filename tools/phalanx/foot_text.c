@@ -59,7 +59,11 @@ void vec_json(text_buffer *out, vec v) {
     text_add(out, "]");
 }
 
-static void vec_text(text_buffer *out, const char *name, vec v) { text_add(out, "  %s (%.4f %.4f %.4f)", name, v.x, v.y, v.z); }
+/* without a sign where nothing else is left of a number */
+static double shown(double v) { return fabs(v) < 0.00005 ? 0 : v; }
+static void vec_text(text_buffer *out, const char *name, vec v) {
+    text_add(out, "  %s (%.4f %.4f %.4f)", name, shown(v.x), shown(v.y), shown(v.z));
+}
 
 void foot_text(text_buffer *out, const char *name, const phx_foot_info *info, const foot_place *place, uint32_t world_body) {
     text_add(out, "  %-10s support %.3f  weight %.3f  body ", name, (double)info->support, (double)info->weight);
