@@ -47,7 +47,7 @@ static const uint32_t sets[SETS] = {
     CHAIN_ROTATION | CHAIN_CORRECTION | CHAIN_TIP | CHAIN_WEIGHT | CHAIN_SOFT | CHAIN_STRETCH | CHAIN_POLE,
     CHAIN_ROTATION | CHAIN_CORRECTION | CHAIN_LIMITS | CHAIN_START | CHAIN_PARENT | CHAIN_REST_BEND | CHAIN_BEND};
 
-/* chains of ordinary size: bent, straight, folded, in reach and out of it, targets on joints and on the root */
+/* chains of ordinary size, every fifth a giant's: bent, straight, folded, in reach and out of it, targets on joints and on the root */
 static void ordinary_chains(random_state *r, chain_data *data) {
     const uint32_t joints = data->joints;
     const chain_offsets o = offsets_of(joints);
@@ -59,7 +59,7 @@ static void ordinary_chains(random_state *r, chain_data *data) {
         float length[PHX_CHAIN_MAX_BONES], whole = 0;
         position[0] = start[0] = (phx_vec3){random_float(r, -20, 20), random_float(r, 0, 2), random_float(r, -20, 20)};
         for (uint32_t j = 0; j + 1 < joints; ++j) {
-            length[j] = random_float(r, 0.1f, 0.3f), whole += length[j];
+            length[j] = random_float(r, 0.1f, 0.3f) * (i % 5 ? 1.0f : 100.0f), whole += length[j];
             position[j + 1] = step_along(position[j], direction, length[j]), start[j + 1] = step_along(start[j], random_direction(r), length[j]);
             if (i % 3) direction = random_direction(r);
         }

@@ -396,20 +396,19 @@ static inline lv3 target_direction(lv3 target) {
     return v3_select(none, v3_splat(1.0f, 0.0f, 0.0f), unit);
 }
 
-/* What a step of squared length `squared` is scaled by to the length of its bone. Root and quotient go side by side, where a quotient by
- * the root would wait for it: 1 to 3 % of all time at 16 lanes, 3 to 5 % at 4. */
-lane_inline lf step_scale(lf length, lf squared) {
-    const lf some = f_some(squared);
-    return f_mul(f_div(length, some), f_sqrt(some));
-}
+/* What a step of squared length `squared`, not near zero, is scaled by to the length of its bone. Root and quotient go side by side, where
+ * a quotient by the root would wait for it: up to 3 % of all time at 16 lanes, 3 to 5 % at 4. */
+lane_inline lf step_scale(lf length, lf squared) { return f_mul(f_div(length, squared), f_sqrt(squared)); }
 
 /* A step whose two joints coincide takes the direction of the step before it, `last`, the first one that of the target: the step from
  * `from` toward `goal` once more, with that. */
-static lv3 recovered_joint(fabrik_set *set, uint32_t vector, lf tiny, lv3 goal, lv3 from, lv3 last, lf length, float sign) {
+static lv3 recovered_joint(fabrik_set *set, uint32_t vector, lf tiny, lf least, lv3 goal, lv3 from, lv3 last, lf length, float sign) {
     lv3 d = v3_sub(goal, from);
+    const lm lost = f_le(v3_dot(d, d), tiny);
     const lv3 instead = v3_select(f_lt(tiny, v3_dot(last, last)), last, v3_scale(target_direction(state3(set, TARGET_X, vector)), f_splat(sign)));
-    d = v3_select(f_le(v3_dot(d, d), tiny), instead, d);
-    return v3_add(from, v3_scale(d, step_scale(length, v3_dot(d, d))));
+    d = v3_select(lost, instead, d);
+    const lf squared = v3_dot(d, d);
+    return v3_add(from, v3_scale(d, step_scale(length, f_select(lost, f_some(squared), f_max(squared, least)))));
 }
 
 static void start_again(fabrik_set *set, uint32_t vector, uint32_t bones, lm wanted) {
@@ -434,6 +433,7 @@ typedef struct fabrik_aims {
     PHX_ALIGN_64 float squares[IN_FLIGHT * LANES];
     PHX_ALIGN_64 float near[IN_FLIGHT * LANES];
     PHX_ALIGN_64 float tiny[IN_FLIGHT * LANES];
+    PHX_ALIGN_64 float least[IN_FLIGHT * LANES]; /* what squares are taken for at least, so that nothing overflows in lost lanes */
 } fabrik_aims;
 
 /* Bone `i` of the backward pass once more, for lanes whose two joints coincide. */
@@ -443,9 +443,9 @@ lane_cold void backward_again(fabrik_set *set, fabrik_back *back, const fabrik_a
     for (uint32_t v = 0; v < vectors; ++v) {
         const lv3 from = rows3((i + 1 == bones ? round->aims : to + 3 * across) + v * LANES, across);
         const lv3 before = i + 1 == bones ? from : rows3((i + 2 == bones ? round->aims : to + 6 * across) + v * LANES, across);
-        const lf tiny = f_load(round->tiny + v * LANES), length = bone_length(set, i, v);
+        const lf tiny = f_load(round->tiny + v * LANES), least = f_load(round->least + v * LANES), length = bone_length(set, i, v);
         const lv3 goal = joint_at(set, i - 1, v);
-        set_rows3(to + v * LANES, across, recovered_joint(set, v, tiny, goal, from, v3_sub(from, before), length, -1.0f));
+        set_rows3(to + v * LANES, across, recovered_joint(set, v, tiny, least, goal, from, v3_sub(from, before), length, -1.0f));
     }
 }
 
@@ -456,7 +456,7 @@ lane_cold void forward_again(fabrik_set *set, const float *goal, const fabrik_ai
         const lv3 from = i ? joint_at(set, i - 1, v) : root, before = i < 2 ? root : joint_at(set, i - 2, v);
         const lf tiny = f_load(round->tiny + v * LANES), length = bone_length(set, i, v);
         const lv3 toward = rows3(goal + v * LANES, vectors * LANES);
-        const lv3 next = recovered_joint(set, v, tiny, toward, from, v3_sub(from, before), length, 1.0f);
+        const lv3 next = recovered_joint(set, v, tiny, f_load(round->least + v * LANES), toward, from, v3_sub(from, before), length, 1.0f);
         set_joint(set, i, v, v3_select(set->active[v], next, joint_at(set, i, v)));
     }
 }
@@ -467,7 +467,7 @@ lane_cold void forward_again(fabrik_set *set, const float *goal, const fabrik_ai
  * slower). At 16 lanes the joints `from` stay in registers, `q`; narrower vectors have 16 of these and read the row that was just written.
  * Returns where two joints coincide. */
 lane_inline lm bone_steps(lv3 *q, const float *from, size_t from_stride, const float *goal, size_t goal_stride, const float *length,
-                          const float *tiny, float *to, size_t to_stride, const lm *idle, const uint32_t vectors) {
+                          const fabrik_aims *round, float *to, size_t to_stride, const lm *idle, const uint32_t vectors) {
     lm lost = m_from_bits(0);
     lv3 d[IN_FLIGHT];
     lf scale[IN_FLIGHT];
@@ -478,8 +478,8 @@ lane_inline lm bone_steps(lv3 *q, const float *from, size_t from_stride, const f
             if (!STEPS_IN_REGISTERS) q[t] = rows3(from + at, from_stride);
             d[t] = v3_sub(rows3(goal + at, goal_stride), q[t]);
             const lf squared = v3_dot(d[t], d[t]);
-            lost = m_or(lost, f_le(squared, f_load(tiny + at)));
-            scale[t] = step_scale(f_load(length + at), squared);
+            lost = m_or(lost, f_le(squared, f_load(round->tiny + at)));
+            scale[t] = step_scale(f_load(length + at), f_max(squared, f_load(round->least + at)));
             if (!STEPS_IN_REGISTERS) lane_in_order();
         }
         if (t >= STEPS_AHEAD) {
@@ -515,7 +515,9 @@ static inline void begin_rounds(const phx_chain_setup *setup, fabrik_set *set, f
         const lf whole = f_load(set->state[WHOLE] + v * LANES), tolerance = f_mul(whole, f_splat(setup->tolerance));
         f_store(round->near + v * LANES, f_mul(f_mul(tolerance, tolerance), f_splat(0.999999f)));
         /* idle lanes are never lost */
-        f_store(round->tiny + v * LANES, f_select(set->active[v], f_mul(f_mul(whole, whole), f_splat(1e-16f)), f_splat(-1.0f)));
+        const lf tiny = f_mul(f_mul(whole, whole), f_splat(1e-16f));
+        f_store(round->tiny + v * LANES, f_select(set->active[v], tiny, f_splat(-1.0f)));
+        f_store(round->least + v * LANES, f_some(tiny));
         aim_round(round, v, target, error, v3_dot(error, error), f_load(set->state[ALPHA] + v * LANES), vectors);
     }
 }
@@ -571,7 +573,7 @@ static inline uint32_t fabrik_rounds(const phx_chain_setup *setup, fabrik_set *s
         for (uint32_t i = bones - 1; i >= 1; --i) {
             float *to = back->joints + (i - 1) * 3 * across;
             const float *goal = set->joints + 4 * (i - 1) * stride;
-            const lm lost = bone_steps(q, from, across, goal, stride, goal + 7 * stride, round.tiny, to, across, NULL, vectors);
+            const lm lost = bone_steps(q, from, across, goal, stride, goal + 7 * stride, &round, to, across, NULL, vectors);
             if (lane_rare(m_any(lost))) backward_again(set, back, &round, bones, vectors, i), steps_reload(q, to, across, vectors);
             from = to;
         }
@@ -581,7 +583,7 @@ static inline uint32_t fabrik_rounds(const phx_chain_setup *setup, fabrik_set *s
         for (uint32_t i = 0; i < bones; ++i) {
             const float *goal = i + 1 == bones ? round.aims : back->joints + i * 3 * across;
             float *to = set->joints + 4 * i * stride;
-            const lm lost = bone_steps(q, from, stride, goal, across, to + 3 * stride, round.tiny, to, stride, idle, vectors);
+            const lm lost = bone_steps(q, from, stride, goal, across, to + 3 * stride, &round, to, stride, idle, vectors);
             if (lane_rare(m_any(lost))) forward_again(set, goal, &round, vectors, i), steps_reload(q, to, stride, vectors);
             from = to;
         }
