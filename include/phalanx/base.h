@@ -104,7 +104,8 @@ typedef enum phx_flag {
     PHX_FLAG_SOFTENED = 1u << 8,      /* soft reach held the tip short of the target */
     PHX_FLAG_STRETCHED = 1u << 9,     /* the bones were lengthened, as the caller allowed */
     PHX_FLAG_BEND_HELD = 1u << 10,    /* the bend plane wanted to turn faster than allowed and was held back */
-    PHX_FLAG_INACTIVE = 1u << 11      /* a lane that holds no chain */
+    PHX_FLAG_INACTIVE = 1u << 11,     /* a lane that holds no chain */
+    PHX_FLAG_OVERHANGS = 1u << 12     /* crowds: a foot stands with its ball beyond an edge: over nothing, or ground lower by more than 5 % of the leg */
 } phx_flag;
 
 /* The name of one flag as the command line prints it ("reached", "out_of_reach", ...); NULL for a value that is none. */

@@ -33,6 +33,7 @@ const char *phx_flag_name(phx_flag flag) {
     case PHX_FLAG_SOFTENED: return "softened";
     case PHX_FLAG_STRETCHED: return "stretched";
     case PHX_FLAG_BEND_HELD: return "bend_held";
+    case PHX_FLAG_OVERHANGS: return "overhangs";
     case PHX_FLAG_INACTIVE: return "inactive";
     }
     return NULL;

@@ -392,6 +392,7 @@ typedef struct leg_work {
     lm limited;      /* the ground is too steep for the foot */
     lm held_back;    /* by an edge, or by filters: not where it would be with this input; only where still characters are not solved */
     lf planted_left; /* 1 - planted */
+    lm hangs;        /* its ball is beyond an edge */
 } leg_work;
 
 /* Where the foot shall be. */
@@ -402,6 +403,7 @@ typedef struct leg_goal {
     lq4 toe_turn;    /* of the toes, on top of it */
     lm toes;         /* lanes whose toes turn */
     lf clearance;
+    lm hangs;        /* stands with its ball beyond an edge */
     lm rests;        /* stands, and no filter of it is on its way; only where still characters are not solved */
 } leg_goal;
 
@@ -492,6 +494,8 @@ lane_inline void choose_ground(const phx_crowd_task *task, const crowd_lanes *l,
     const lm held = m_and(known, f_le(missed, f_splat(setup->hold_seconds)));
     plane.point = v3_select(plane.seen, plane.point, last_point), plane.normal = v3_select(plane.seen, plane.normal, last_normal);
     per_up = f_select(m_andnot(plane.seen, past_edge), per_up, last_per_up);
+    const lv3 below_ball = at_height(up, ball_ray_point(p.rays, lane, l->root), plane.ball_ground);
+    work->hangs = m_and(plane.seen, m_or(m_not(plane.ball_hit), f_lt(step, height_over(plane.point, plane.normal, per_up, below_ball))));
 
     /* a foot that looks ahead goes from the plane that it left to the one where it will stand within the time left, fast at first as
      * edges are on the way; it stays over the ground below it */
@@ -701,6 +705,7 @@ lane_inline void place_foot(const phx_crowd_task *task, const crowd_lanes *l, ui
 
     const lf weight = work->weight;
     goal->length = work->length, goal->weight = weight, goal->support = work->support, goal->clearance = work->clearance;
+    goal->hangs = m_and(work->hangs, stands);
     goal->target = v3_mix(ankle, placed, weight);
     goal->turn = lean_after(up, &work->lean, yaw, yaw_cos);
     const lm floating = f_lt(weight, one);
@@ -964,7 +969,7 @@ lane_inline void bend_leg(const phx_crowd_task *task, const crowd_lanes *l, uint
     *out = two_bone_core(&limits, &in, PHX_TWIST_INHERIT, FULL_LEG);
     v3_store_where(l->good, &state->bend, lane, out->bend), v3_store_where(l->good, &state->target, lane, v3_add(goal->target, v3_sub(in.delta, asked)));
     f_store_where(l->good, state->residual.v + lane, out->residual);
-    i_store_where(l->good, state->flags.v + lane, out->flags);
+    i_store_where(l->good, state->flags.v + lane, i_or(out->flags, i_select(goal->hangs, i_splat(PHX_FLAG_OVERHANGS), i_splat(0))));
 }
 
 /* its new local rotations */

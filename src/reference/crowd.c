@@ -315,6 +315,7 @@ typedef struct leg_work {
     int toes;           /* do they turn? */
     float support, weight, length;
     float clearance;    /* how far a swinging foot may sink without touching the ground */
+    int hangs;          /* stands with its ball beyond an edge */
     int rests;          /* stands, and no filter of it is on its way: with the same input it would end where it is */
 } leg_work;
 
@@ -390,6 +391,10 @@ static leg_work place_foot(const phx_crowd_task *task, const one *o, uint32_t le
     const int held = known && missed <= setup->hold_seconds;
     if (!plane.seen) plane.point = last_point, plane.normal = last_normal;
     if (!plane.seen || past_edge) per_up = last_per_up;
+    const phx_ray_block *ball_ray = task->rays + index * 2 + 1;
+    const phx_vec3 ball_ray_point = sub3(vec3(ball_ray->org_x[lane], ball_ray->org_y[lane], ball_ray->org_z[lane]), o->root);
+    const float under_plane = height_over(plane.point, plane.normal, per_up, at_height(up, ball_ray_point, plane.ball_ground));
+    const int hangs = plane.seen && (!plane.ball_hit || length * 0.05f < under_plane);
     const int grounded = plane.seen || held;
     const float wanted = grounded ? 1.0f : 0.0f;
     const float weight = o->remembered ? settle(ease(state->weight.v[lane], wanted, o->step.weight_keep)) : wanted;
@@ -497,9 +502,7 @@ static leg_work place_foot(const phx_crowd_task *task, const one *o, uint32_t le
     if (locked) offset = to_lock;
     const int starts = setup->lock && stands && entering && !locked_before && dot3(offset, offset) <= setup->relock_distance_squared && 0.5f < weight;
     if (starts) { /* where its ray fell, if that is near: then the ground there is known */
-        const phx_ray_block *ray = task->rays + index * 2 + 1;
-        const phx_vec3 from = sub3(vec3(ray->org_x[lane], ray->org_y[lane], ray->org_z[lane]), o->root);
-        const phx_vec3 fell = raised(up, from, height_over(plane.point, plane.normal, per_up, from));
+        const phx_vec3 fell = raised(up, ball_ray_point, height_over(plane.point, plane.normal, per_up, ball_ray_point));
         const phx_vec3 to_ray = reject3(sub3(fell, new_ball), plane.normal);
         if (length3(sub3(to_ray, offset)) < length * 0.02f) offset = to_ray;
     }
@@ -512,6 +515,7 @@ static leg_work place_foot(const phx_crowd_task *task, const one *o, uint32_t le
     leg_work work;
     work.support = support, work.weight = weight, work.length = length;
     work.clearance = stands ? 0.0f : hover + max1(jump, 0.0f);
+    work.hangs = hangs && stands;
     work.target = mix3(ankle, placed, weight);
     work.turn = lean_after(up, &foot_lean, yaw, yaw_cos);
     if (weight < 1.0f) work.turn = fraction4(work.turn, weight);
@@ -758,7 +762,7 @@ static void solve_leg(const phx_crowd_task *task, const one *o, uint32_t leg, fl
     }
     set_row3(&state->target, lane, add3(work->target, sub3(in.delta, asked)));
     set_row3(&state->bend, lane, out.bend);
-    state->residual.v[lane] = out.residual, state->flags.v[lane] = out.flags;
+    state->residual.v[lane] = out.residual, state->flags.v[lane] = out.flags | (work->hangs ? PHX_FLAG_OVERHANGS : 0);
 }
 
 static void repeat_rotation(const phx_crowd_task *task, const one *o, size_t joint, size_t slot, const phx_rows3 *replay) {

@@ -135,13 +135,25 @@ static void pelvis_ignores_feet_over_the_void(void **state) {
     json_decref(root);
 }
 
+static int has_flag(json_t *leg, const char *name) {
+    size_t i;
+    json_t *flag;
+    json_array_foreach(json_object_get(leg, "flags"), i, flag) if (strcmp(json_string_value(flag), name) == 0) return 1;
+    return 0;
+}
+
+/* and say that they hang over; feet on treads of their own do not */
 static void feet_half_over_an_edge_stay_level_on_the_tread(void **state) {
     (void)state;
+    json_t *whole = run_scenario("lower_foot");
+    for (size_t leg = 0; leg < 2; ++leg) assert_false(has_flag(leg_of(frame_of(whole, 0), leg), "overhangs"));
+    json_decref(whole);
     json_t *root = run_scenario("half_over_an_edge");
     for (size_t f = 0; f < frames_of(root); ++f)
         for (size_t leg = 0; leg < 2; ++leg) {
             assert_near("heel", point_of(leg_of(frame_of(root, f), leg), "heel").y, 0, 1e-3);
             assert_near("ball", point_of(leg_of(frame_of(root, f), leg), "ball").y, 0, 1e-3);
+            assert_true(has_flag(leg_of(frame_of(root, f), leg), "overhangs"));
         }
     json_decref(root);
 }
