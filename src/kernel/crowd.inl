@@ -42,6 +42,12 @@ lane_inline lf level_sine(lup up, lv3 a, lv3 b) {
     if (up.axis == PHX_UP_Z) return f_sub(f_mul(a.x, b.y), f_mul(a.y, b.x));
     return v3_dot(v3_cross(a, b), up.v);
 }
+/* a level vector: its row along an axis that is up holds 0 from the start */
+lane_inline void level_store(lup up, phx_rows3 *rows, uint32_t lane, lv3 a) {
+    f_store(rows->x + lane, a.x);
+    if (up.axis != PHX_UP_Y) f_store(rows->y + lane, a.y);
+    if (up.axis != PHX_UP_Z) f_store(rows->z + lane, a.z);
+}
 /* up x a */
 lane_inline lv3 up_cross(lup up, lv3 a) {
     if (up.axis == PHX_UP_Y) return v3(a.z, f_splat(0.0f), f_neg(a.x));
@@ -311,9 +317,15 @@ lane_inline void lane_times(const phx_crowd_task *task, crowd_lanes *l) {
     }
 }
 
-/* A ray's hit as a point (root-relative) and unit normal; false for misses, ceilings, steep ground and nonsense. The point is
+typedef struct ray_hit {
+    lm there;
+    lv3 point, normal;
+} ray_hit;
+
+/* A ray's hit as a point (root-relative) and unit normal; not there for misses, ceilings, steep ground and nonsense. The point is
  * taken from the ray's own origin, so that a hit that comes a frame late still lies on the ground. */
-lane_inline lm read_hit(const phx_crowd_task *task, const phx_ray_block *ray, uint32_t lane, lv3 root, lup up, lv3 *point, lv3 *normal) {
+lane_inline ray_hit read_hit(const phx_crowd_task *task, const phx_ray_block *ray, uint32_t lane, lv3 root, lup up) {
+    ray_hit hit;
     const lf t = f_load(ray->tfar + lane);
     const li body = i_load(ray->geomID + lane);
     const lv3 n = v3(f_load(ray->Ng_x + lane), f_load(ray->Ng_y + lane), f_load(ray->Ng_z + lane));
@@ -326,10 +338,11 @@ lane_inline lm read_hit(const phx_crowd_task *task, const phx_ray_block *ray, ui
         const li flip = i_splat(INT32_MIN);
         ok = m_and(ok, i_gt(i_xor(i_splat((int32_t)task->frame->body_count), flip), i_xor(body, flip)));
     }
-    *normal = v3_scale(n, f_div(f_splat(1.0f), f_sqrt(f_select(ok, squared, f_splat(1.0f)))));
-    *point = raised(up, v3_sub(origin, root), f_neg(f_select(ok, t, f_splat(0.0f))));
-    ok = m_and(ok, f_lt(v3_dot(*point, *point), f_splat(1e18f)));
-    return m_and(ok, f_le(f_splat(task->setup->cos_max_slope), height_of(up, *normal)));
+    hit.normal = v3_scale(n, f_div(f_splat(1.0f), f_sqrt(f_select(ok, squared, f_splat(1.0f)))));
+    hit.point = raised(up, v3_sub(origin, root), f_neg(f_select(ok, t, f_splat(0.0f))));
+    ok = m_and(ok, f_lt(v3_dot(hit.point, hit.point), f_splat(1e18f)));
+    hit.there = m_and(ok, f_le(f_splat(task->setup->cos_max_slope), height_of(up, hit.normal)));
+    return hit;
 }
 
 /* where the ball's ray started, root-relative */
@@ -349,12 +362,11 @@ typedef struct ground_plane {
 /* One plane from two hits: through both, rolled by the mean of their normals. Where that plane and the ground's own normals
  * disagree by more than 35 degrees there is an edge between heel and ball, and the foot stands on the higher side. A foot that looks
  * ahead takes what its ball's ray hit. */
-lane_inline ground_plane plane_under(const phx_crowd_task *task, const phx_ray_block *rays, uint32_t lane, lv3 root, lup up, lm looks) {
+lane_inline ground_plane plane_under(const phx_crowd_task *task, const phx_ray_block *rays, uint32_t lane, lup up, lm looks, const ray_hit *heel, const ray_hit *ball) {
     const phx_crowd_setup *setup = task->setup;
     const lf least_divisor = f_splat(1e-30f), cos_edge = f_splat(0.8191520f);
-    lv3 heel_point, heel_normal, ball_point, ball_normal;
-    const lm heel_hit = read_hit(task, rays, lane, root, up, &heel_point, &heel_normal);
-    const lm ball_hit = read_hit(task, rays + 1, lane, root, up, &ball_point, &ball_normal);
+    const lv3 heel_point = heel->point, heel_normal = heel->normal, ball_point = ball->point, ball_normal = ball->normal;
+    const lm heel_hit = heel->there, ball_hit = ball->there;
     const lv3 along = v3_sub(ball_point, heel_point), sum = v3_add(heel_normal, ball_normal);
     const lf along_squared = v3_dot(along, along);
     const lv3 common = v3_unit(v3_sub(sum, v3_scale(along, f_div(v3_dot(sum, along), f_max(along_squared, least_divisor)))));
@@ -372,21 +384,27 @@ lane_inline ground_plane plane_under(const phx_crowd_task *task, const phx_ray_b
     return plane;
 }
 
+/* Of one leg, where there are bodies. */
+typedef struct leg_carried {
+    carrier body; /* under the foot */
+    lv3 lock_heading;
+} leg_carried;
+
 /* What the stages of one leg hand to each other. A leg's time is that of one chain of roots, divisions and sums after one another, not that
- * of its instructions: four roots fewer beside the chain gained nothing. Two legs stage by stage in turn would put two chains under way,
- * but what they hand on then goes through memory (16 lanes: 5 ns a foot lost, 8: 0.7 won), and both in one piece outgrow the instruction
- * cache (1.5 to 7 ns lost, scheduled by the compiler or not). */
+ * of its instructions: four roots fewer beside the chain gained nothing, and what waits for nothing is cheapest beside it. Two legs stage by
+ * stage in turn would put two chains under way, but what they hand on then goes through memory (16 lanes: 3 to 5 ns a foot lost, 8: 0.7
+ * won), and both in one piece outgrow the instruction cache (1.5 to 7 ns lost, scheduled by the compiler or not). */
 typedef struct leg_work {
     ground_plane plane;
-    carrier body;    /* under the foot; only where there are bodies */
+    leg_carried *carried; /* only where there are bodies */
     lf length, weight, support;
     lf per_up, last_per_up;
     lm known, stands, entering, locked_before;
-    lv3 last_point, last_ball, lock_point, lock_heading;
+    lv3 last_point, last_ball, lock_point;
     lf planted, sole_height;
     lf error, height, jump; /* what the clip itself hovers or sinks; of the plane over the floor; left of a jump of the ground */
     lf low, clearance;      /* of what is below the foot over the floor; how far a swinging foot may sink without touching the ground */
-    lv3 heading;
+    lv3 heading, ahead; /* heel to ball, level; the same as a unit vector */
     lf heading_squared;
     lean lean;       /* of the foot, with the ground */
     lm limited;      /* the ground is too steep for the foot */
@@ -398,6 +416,7 @@ typedef struct leg_work {
 /* Where the foot shall be. */
 typedef struct leg_goal {
     lf length, weight, support;
+    lf reach;        /* from the hip */
     lv3 target;      /* ankle, root-relative */
     lq4 turn;        /* of the foot, from its animated attitude */
     lq4 toe_turn;    /* of the toes, on top of it */
@@ -405,6 +424,7 @@ typedef struct leg_goal {
     lf clearance;
     lm hangs;        /* stands with its ball beyond an edge */
     lm rests;        /* stands, and no filter of it is on its way; only where still characters are not solved */
+    lv3 hinge;       /* of the knee */
 } leg_goal;
 
 /* height of a plane over the point `at`, along up; per_up is 1 / (normal . up) */
@@ -438,10 +458,33 @@ lane_inline leg_place place_of(const phx_crowd_task *task, const crowd_lanes *l,
 lane_inline lv3 place_at(const leg_place *p, uint32_t slot) { return v3_load(&p->joints[slot].position, p->lane); }
 
 /* what this frame's rays say */
-lane_inline void see_ground(const phx_crowd_task *task, const crowd_lanes *l, uint32_t leg, leg_work *work) {
+lane_inline void see_ground(const phx_crowd_task *task, const crowd_lanes *l, uint32_t leg, leg_work *work, leg_goal *goal) {
     const leg_place p = place_of(task, l, leg);
-    work->plane = plane_under(task, p.rays, p.lane, l->root, l->up, f_lt(f_splat(0.0f), f_load(p.foot->look.v + p.lane)));
+    const lup up = l->up;
+    const lf one = f_splat(1.0f);
     work->length = f_load(p.foot->length.v + p.lane);
+    const ray_hit heel = read_hit(task, p.rays, p.lane, l->root, up), ball = read_hit(task, p.rays + 1, p.lane, l->root, up);
+
+    /* what the animation alone says comes here, as it waits for nothing: the processor does it while the hits' roots are drawn */
+    const lv3 hip = place_at(&p, p.rig->hip), knee = place_at(&p, p.rig->knee), ankle = place_at(&p, p.rig->ankle);
+    const lv3 thigh = v3_sub(knee, hip), shin = v3_sub(ankle, knee);
+    /* the leg's plane turns about the clip's own hinge; the straighter the leg, or the more the clip bends the knee backward,
+     * the more about the hinge that the thigh's own frame says. A hinge, unlike a bend direction, does not turn over when the
+     * foot rises past the hip. */
+    const lv3 normal = v3_cross(shin, thigh);
+    const lv3 clip_hinge = v3_unit(normal);
+    const lv3 rig_hinge = v3_unit(v3_cross(thigh, q4_rotate(q4_load(&p.joints[p.rig->hip].rotation, p.lane), v3_of(p.rig->knee_forward))));
+    const lf squares = f_mul(v3_dot(thigh, thigh), v3_dot(shin, shin));
+    const lf bent = f_min(f_div(f_mul(v3_dot(normal, normal), f_splat(100.0f)), f_max(squares, f_splat(1e-30f))), one);
+    const lf agreed = v3_dot(clip_hinge, rig_hinge);
+    goal->hinge = v3_mix(rig_hinge, clip_hinge, f_mul(bent, saturate(f_add(f_add(agreed, agreed), one))));
+    goal->reach = f_max(f_mul(work->length, f_splat(task->setup->max_extension)), v3_length(v3_sub(ankle, hip)));
+    const lv3 heading = level(up, v3_sub(v3_load(&p.foot->ball, p.lane), v3_load(&p.foot->heel, p.lane)));
+    work->heading = heading, work->heading_squared = level_dot(up, heading, heading);
+    const lv3 forward = v3_select(f_lt(f_splat(1e-12f), work->heading_squared), heading, level(up, spare_direction(up.v)));
+    work->ahead = v3_scale(forward, f_div(one, f_sqrt(f_max(level_dot(up, forward, forward), f_splat(1e-30f)))));
+
+    work->plane = plane_under(task, p.rays, p.lane, up, f_lt(f_splat(0.0f), f_load(p.foot->look.v + p.lane)), &heel, &ball);
 }
 
 /* the plane under the foot: this frame's hits, or the last one seen, carried by its body */
@@ -456,7 +499,7 @@ lane_inline void choose_ground(const phx_crowd_task *task, const crowd_lanes *l,
     const lm known = m_and(l->remembered, is_set(state->known.v + lane));
     const li last_body = i_load(state->body.v + lane);
     lv3 last_point = v3_sub(v3_load(&state->point, lane), l->travel), last_normal = v3_load(&state->normal, lane);
-    lv3 last_ball = v3_load(&state->ball, lane), lock_point = v3_load(&state->lock_point, lane), lock_heading = v3_load(&state->lock_heading, lane);
+    lv3 last_ball = v3_load(&state->ball, lane), lock_point = v3_load(&state->lock_point, lane);
     lm there = known; /* lanes whose last plane still stands on its body */
     if (task->frame->bodies) {
         const carrier last = load_carrier(task->frame, last_body, l->root);
@@ -464,7 +507,8 @@ lane_inline void choose_ground(const phx_crowd_task *task, const crowd_lanes *l,
         last_point = v3_select(there, onto(&last, v3_load(&p.carried->point, lane)), last_point);
         last_normal = v3_select(there, q4_rotate(last.rotation, v3_load(&p.carried->normal, lane)), last_normal);
         last_ball = v3_select(there, onto(&last, last_ball), v3_load(&p.foot->ball, lane));
-        lock_point = onto(&last, lock_point), lock_heading = q4_rotate(last.rotation, lock_heading);
+        lock_point = onto(&last, lock_point);
+        work->carried->lock_heading = q4_rotate(last.rotation, v3_load(&state->lock_heading, lane));
     } else {
         last_ball = v3_sub(last_ball, l->travel), lock_point = v3_sub(lock_point, l->travel);
     }
@@ -484,10 +528,8 @@ lane_inline void choose_ground(const phx_crowd_task *task, const crowd_lanes *l,
     plane.body = i_select(keeps, i_select(there, last_body, i_splat(-1)), plane.body);
     locked_before = m_and(locked_before, i_eq(last_body, plane.body));
     if (task->frame->bodies) {
-        work->body = load_carrier(task->frame, plane.body, l->root);
-        plane.seen = m_and(plane.seen, work->body.there);
-    } else {
-        work->body = (carrier){v3_splat(0.0f, 0.0f, 0.0f), q4_identity(), i_splat(0), m_from_bits(0)};
+        work->carried->body = load_carrier(task->frame, plane.body, l->root);
+        plane.seen = m_and(plane.seen, work->carried->body.there);
     }
     const lm unasked = m_and(known, f_lt(f_load(p.rays[0].tfar + lane), zero)); /* the last plane is near enough */
     const lf missed = f_keep(m_not(m_or(plane.seen, unasked)), f_add(f_keep(known, f_load(state->missed.v + lane)), l->dt));
@@ -525,13 +567,13 @@ lane_inline void choose_ground(const phx_crowd_task *task, const crowd_lanes *l,
     f_store(state->missed.v + lane, missed), f_store(state->weight.v + lane, weight);
     i_store(state->body.v + lane, plane.body);
     if (task->frame->bodies) {
-        v3_store_where(l->good, &p.carried->point, lane, into(&work->body, plane.point));
-        v3_store_where(l->good, &p.carried->normal, lane, q4_rotate(q4_conjugate(work->body.rotation), plane.normal));
-        i_store(state->generation.v + lane, work->body.generation);
+        v3_store_where(l->good, &p.carried->point, lane, into(&work->carried->body, plane.point));
+        v3_store_where(l->good, &p.carried->normal, lane, q4_rotate(q4_conjugate(work->carried->body.rotation), plane.normal));
+        i_store(state->generation.v + lane, work->carried->body.generation);
     }
     work->plane = plane, work->per_up = per_up, work->last_per_up = last_per_up, work->weight = weight;
     work->known = known, work->stands = grounded, work->locked_before = locked_before;
-    work->last_point = last_point, work->last_ball = last_ball, work->lock_point = lock_point, work->lock_heading = lock_heading;
+    work->last_point = last_point, work->last_ball = last_ball, work->lock_point = lock_point;
 }
 
 /* contact: told, or found from height and speed with hysteresis; heights and speeds follow the leg's length */
@@ -595,7 +637,7 @@ lane_inline void judge_contact(const phx_crowd_task *task, const crowd_lanes *l,
     f_store(state->swung.v + lane, f_select(m_and(known, stands), zero, swung));
 
     lv3 stored_ball = ball;
-    if (task->frame->bodies) stored_ball = into(&work->body, ball);
+    if (task->frame->bodies) stored_ball = into(&work->carried->body, ball);
     v3_store(&state->ball, lane, stored_ball);
     f_store(state->stands.v + lane, firm), f_store(state->grip.v + lane, grip);
     f_store(state->jump.v + lane, jump), f_store(state->support.v + lane, support);
@@ -608,10 +650,7 @@ lane_inline void turn_foot(const phx_crowd_task *task, const crowd_lanes *l, uin
     const phx_crowd_setup *setup = task->setup;
     const lf zero = f_splat(0.0f), one = f_splat(1.0f);
     const lup up = l->up;
-    const lv3 heading = level(up, v3_sub(v3_load(&p.foot->ball, p.lane), v3_load(&p.foot->heel, p.lane)));
-    const lf heading_squared = level_dot(up, heading, heading);
-    const lv3 forward = v3_select(f_lt(f_splat(1e-12f), heading_squared), heading, level(up, spare_direction(up.v)));
-    const lv3 ahead = v3_scale(forward, f_div(one, f_sqrt(f_max(level_dot(up, forward, forward), f_splat(1e-30f)))));
+    const lv3 ahead = work->ahead;
     const lv3 side = up_cross(up, ahead), leaning = work->plane.normal;
     const lf pitch_limit = f_splat(setup->sin_max_pitch), roll_limit = f_splat(setup->sin_max_roll);
     const lf pitch = f_min(f_max(level_dot(up, leaning, ahead), f_neg(pitch_limit)), pitch_limit);
@@ -629,7 +668,6 @@ lane_inline void turn_foot(const phx_crowd_task *task, const crowd_lanes *l, uin
         const lv3 untilted = v3_scale(v3_sub(tilt, attitude), work->length);
         work->held_back = m_or(work->held_back, m_not(f_le(v3_dot(untilted, untilted), f_splat(setup->still * setup->still))));
     }
-    work->heading = heading, work->heading_squared = heading_squared;
     work->lean = lean_to(up, tilt);
 }
 
@@ -645,14 +683,14 @@ lane_inline void place_foot(const phx_crowd_task *task, const crowd_lanes *l, ui
     const lv3 ankle = place_at(&p, p.rig->ankle), heel = v3_load(&p.foot->heel, lane), ball = v3_load(&p.foot->ball, lane);
     const lf heel_height = height_of(up, heel), ball_height = height_of(up, ball);
     const lm locked_before = work->locked_before, stands = work->stands;
-    const lv3 lock_point = work->lock_point, lock_heading = work->lock_heading;
+    const lv3 lock_point = work->lock_point;
 
     /* the lock's turn about up: the foot keeps its heading on the body; what is left after release dies away */
     lm holds = locked_before;
     lf yaw = settle(f_mul(f_load(state->yaw.v + lane), l->release_keep));
     yaw = f_keep(l->remembered, yaw);
     if (m_any(locked_before)) {
-        const lv3 locked_heading = level(up, lock_heading);
+        const lv3 locked_heading = level(up, task->frame->bodies ? work->carried->lock_heading : v3_load(&state->lock_heading, lane));
         const lf scale = f_sqrt(f_mul(work->heading_squared, level_dot(up, locked_heading, locked_heading)));
         const lf cosine = level_dot(up, heading, locked_heading), sine = level_sine(up, heading, locked_heading);
         const lq4 back = q4_turn(v3_splat(1.0f, 0.0f, 0.0f), cosine, sine, f_max(scale, f_splat(1e-20f)));
@@ -695,12 +733,14 @@ lane_inline void place_foot(const phx_crowd_task *task, const crowd_lanes *l, ui
     new_heel = v3_add(new_heel, offset), new_ball = v3_add(new_ball, offset);
     const lv3 placed = raised(up, v3_add(new_ankle, offset), work->jump);
     const lv3 under_ball = v3_sub(new_ball, v3_scale(normal, v3_dot(v3_sub(new_ball, point), normal)));
-    lv3 new_lock = v3_select(starts, under_ball, lock_point), new_lock_heading = lock_heading;
-    if (m_any(starts)) new_lock_heading = v3_select(starts, about_up(up, sine, versine, heading), lock_heading);
+    lv3 new_lock = v3_select(starts, under_ball, lock_point);
     if (task->frame->bodies) { /* a lock that goes on is kept to the bit: carried back and forth it would creep */
         const lm goes_on = m_andnot(locked_before, starts);
-        new_lock = v3_select(goes_on, v3_load(&state->lock_point, lane), into(&work->body, new_lock));
-        new_lock_heading = v3_select(goes_on, v3_load(&state->lock_heading, lane), q4_rotate(q4_conjugate(work->body.rotation), new_lock_heading));
+        const lv3 new_heading = v3_select(starts, about_up(up, sine, versine, heading), work->carried->lock_heading);
+        new_lock = v3_select(goes_on, v3_load(&state->lock_point, lane), into(&work->carried->body, new_lock));
+        v3_store_where(m_not(goes_on), &state->lock_heading, lane, q4_rotate(q4_conjugate(work->carried->body.rotation), new_heading));
+    } else if (m_any(starts)) {
+        v3_store_where(starts, &state->lock_heading, lane, about_up(up, sine, versine, heading));
     }
 
     const lf weight = work->weight;
@@ -729,11 +769,11 @@ lane_inline void place_foot(const phx_crowd_task *task, const crowd_lanes *l, ui
         const lm let_go = m_and(f_le(v3_dot(offset, offset), squared), f_le(f_mul(f_abs(yaw), work->length), still));
         goal->rests = m_and(rests, m_or(locked, let_go));
     }
-    v3_store(&state->lock_point, lane, new_lock), v3_store(&state->lock_heading, lane, new_lock_heading);
+    v3_store(&state->lock_point, lane, new_lock);
     f_store(state->locked.v + lane, f_keep(m_or(locked, starts), one));
     v3_store(&state->offset, lane, offset), f_store(state->yaw.v + lane, yaw);
-    v3_store(&state->heel_shift, lane, v3_scale(level(up, v3_sub(new_heel, heel)), weight));
-    v3_store(&state->ball_shift, lane, v3_scale(level(up, v3_sub(new_ball, ball)), weight));
+    level_store(up, &state->heel_shift, lane, v3_scale(level(up, v3_sub(new_heel, heel)), weight));
+    level_store(up, &state->ball_shift, lane, v3_scale(level(up, v3_sub(new_ball, ball)), weight));
 }
 
 /* How the pelvis moves level and leans, weight included. */
@@ -825,7 +865,7 @@ lane_inline void pelvis_demand(const phx_crowd_task *task, const crowd_lanes *l,
     const phx_joint_rows *joints = task->joints + l->group * setup->plan.count;
     const lup up = l->up;
     const lv3 hip = v3_load(&joints[rig->hip].position, l->lane), ankle = v3_load(&joints[rig->ankle].position, l->lane);
-    const lf reach = f_max(f_mul(goal->length, f_splat(setup->max_extension)), v3_length(v3_sub(ankle, hip)));
+    const lf reach = goal->reach;
     const lv3 to_target = v3_sub(goal->target, moved_hip(task, l, move, hip));
     const lf below = height_of(up, to_target);
     const lv3 aside = level(up, to_target);
@@ -941,21 +981,12 @@ lane_inline void bend_leg(const phx_crowd_task *task, const crowd_lanes *l, uint
     const lf zero = f_splat(0.0f), one = f_splat(1.0f);
     const lv3 hip = v3_load(&joints[rig->hip].position, lane), knee = v3_load(&joints[rig->knee].position, lane);
     const lv3 ankle = v3_load(&joints[rig->ankle].position, lane);
-    const lq4 hip_world = q4_load(&joints[rig->hip].rotation, lane);
 
     two_bone_in in;
     in.thigh = v3_sub(knee, hip), in.shin = v3_sub(ankle, knee);
     const lv3 asked = v3_sub(goal->target, raised(l->up, moved_hip(task, l, move, hip), pelvis));
     in.delta = spare_leg(goal, asked, v3_sub(ankle, hip), l->up);
-    /* the leg's plane turns about the clip's own hinge; the straighter the leg, or the more the clip bends the knee backward,
-     * the more about the hinge that the thigh's own frame says. A hinge, unlike a bend direction, does not turn over when the
-     * foot rises past the hip. */
-    const lv3 normal = v3_cross(in.shin, in.thigh);
-    const lv3 clip_hinge = v3_unit(normal), rig_hinge = v3_unit(v3_cross(in.thigh, q4_rotate(hip_world, v3_of(rig->knee_forward))));
-    const lf squares = f_mul(v3_dot(in.thigh, in.thigh), v3_dot(in.shin, in.shin));
-    const lf bent = f_min(f_div(f_mul(v3_dot(normal, normal), f_splat(100.0f)), f_max(squares, f_splat(1e-30f))), one);
-    const lf agreed = v3_dot(clip_hinge, rig_hinge);
-    in.pole = v3_cross(v3_mix(rig_hinge, clip_hinge, f_mul(bent, saturate(f_add(f_add(agreed, agreed), one)))), in.delta);
+    in.pole = v3_cross(goal->hinge, in.delta);
     in.previous = v3_load(&state->bend, lane);
     in.rest_bend = v3(zero, zero, zero);
     in.weight = weight, in.pole_weight = one;
@@ -1167,8 +1198,10 @@ lane_cold lm find_still(const phx_crowd_task *task, const crowd_lanes *l, lf wei
             rests = m_and(rests, f_le(one, pack1(view, l->s.first, l->s.count)));
         }
         lv3 last_heel = v3_load(&last->heel, lane), last_ball = v3_load(&state->ball, lane);
-        const ground_plane plane = plane_under(task, task->rays + index * 2, lane, l->root, up, m_from_bits(0));
-        const lm unasked = f_lt(f_load(task->rays[index * 2].tfar + lane), zero);
+        const phx_ray_block *rays = task->rays + index * 2;
+        const ray_hit heel_hit = read_hit(task, rays, lane, l->root, up), ball_hit = read_hit(task, rays + 1, lane, l->root, up);
+        const ground_plane plane = plane_under(task, rays, lane, up, m_from_bits(0), &heel_hit, &ball_hit);
+        const lm unasked = f_lt(f_load(rays->tfar + lane), zero);
         if (task->frame->bodies) {
             const li index_before = i_load(state->body.v + lane);
             const carrier body = load_carrier(task->frame, index_before, l->root);
@@ -1233,6 +1266,7 @@ lane_inline void solve_about(const phx_crowd_task *task, phx_up axis) {
     const uint32_t legs = setup->leg_count;
     const lf zero = f_splat(0.0f), one = f_splat(1.0f);
     const lup up = up_of(setup, axis);
+    leg_carried carried = {{v3_splat(0.0f, 0.0f, 0.0f), q4_identity(), i_splat(0), m_from_bits(0)}, v3_splat(0.0f, 0.0f, 0.0f)};
     ahead next;
     ahead_plan(&next, task);
     for (uint32_t start = 0, group = 0; start < task->count; start += PHX_BLOCK_LANES, ++group) {
@@ -1296,7 +1330,8 @@ lane_inline void solve_about(const phx_crowd_task *task, phx_up axis) {
                 leg_rows kept;
                 if (lane_rare(!all)) keep_rows(task, &l, leg, &kept);
                 leg_work work;
-                see_ground(task, &l, leg, &work), ahead_fetch(&next, task, group, lane);
+                work.carried = &carried;
+                see_ground(task, &l, leg, &work, &goals[leg]), ahead_fetch(&next, task, group, lane);
                 choose_ground(task, &l, leg, &work), ahead_fetch(&next, task, group, lane);
                 judge_contact(task, &l, leg, &work), ahead_fetch(&next, task, group, lane);
                 turn_foot(task, &l, leg, &work), ahead_fetch(&next, task, group, lane);
