@@ -16,8 +16,8 @@ static const struct {
     {"aim", 0xa7468cf6f7bd87e7u},
     {"limit", 0x4969be8d3d19e1ceu},
     {"pose", 0x1869b31d9d20f79cu},
-    {"crowd", 0x94040bd3b7d79355u},
-    {"tiles", 0xd32b8824c5f0eb70u},
+    {"crowd", 0xe57860cd84a6fd53u},
+    {"tiles", 0x22287066b00ea20cu},
 };
 
 #endif
