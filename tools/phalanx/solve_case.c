@@ -347,6 +347,9 @@ static bool read_case(place *at, const json_t *object, solve_case *one) {
 
     if (target_rotation && one->solver == SOLVE_AIM)
         return refuse(at, "target_rotation", "is %s; aim turns joints to look at the target and takes none", shown(target_rotation));
+    if (one->damping < 1 && one->solver != SOLVE_CCD)
+        return refuse(at, "damping", "is %s; ccd alone turns by shares: set \"solver\" to \"ccd\", or \"weight\" for a share of the whole answer",
+                      shown(json_object_get(object, "damping")));
     if (twist && one->solver == SOLVE_CCD && one->twist == PHX_TWIST_PLANE)
         return refuse(at, "twist", "is \"plane\"; ccd turns joints as they come and knows \"inherit\" alone");
 
