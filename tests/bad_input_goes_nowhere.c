@@ -120,6 +120,40 @@ static void a_chain_without_weight_says_how_far_it_is(void **state) {
     }
 }
 
+/* A root that is no use, or so far away that what is relative to it has no digits left: tip and target are as far apart as they are. */
+static void residuals_of_bad_input_are_of_tip_and_target(void **state) {
+    (void)state;
+    static const float spoilt[] = {1e30f, NAN, -INFINITY};
+    FOR_EACH_BACKEND(backend) for (int k = 0; k < 3; ++k) {
+        phx_vec3 joints[3] = {{0, 0, spoilt[k]}, {0, 1, 0}, {0, 2, 0}}, out[3];
+        const phx_vec3 target = {3, 2, 4};
+        phx_result result;
+        phx_chain_job job = phx_chain_job_default();
+        job.count = 1, job.joints = 3, job.position = phx_joint_view_of(joints, 0, 12), job.target = PHX_VIEW_ONE(&target);
+        job.position_out = phx_joint_view_of(out, sizeof out, 12), job.result = phx_view_of(&result, sizeof result);
+        phx_two_bone_job legs = phx_two_bone_job_default();
+        legs.count = 1, legs.root = phx_view_of(joints, 12), legs.mid = phx_view_of(joints + 1, 12), legs.tip = phx_view_of(joints + 2, 12);
+        legs.target = PHX_VIEW_ONE(&target), legs.result = phx_view_of(&result, sizeof result);
+        static phx_two_bone_block block;
+        memset(&block, 0, sizeof block);
+        for (int lane = 0; lane < 16; ++lane)
+            block.root.z[lane] = spoilt[k], block.mid.y[lane] = 1, block.tip.y[lane] = 2, block.target.x[lane] = 3, block.target.y[lane] = 2, block.target.z[lane] = 4;
+        for (int solver = 0; solver < 4; ++solver) {
+            memset(&result, 0, sizeof result);
+            if (solver == 0) assert_true(by_fabrik(backend, 0, &job));
+            if (solver == 1) assert_true(by_ccd(backend, 0, &job));
+            if (solver == 2) assert_int_equal(phx_two_bone_solve(backend, &legs), PHX_OK);
+            if (solver == 3) {
+                const phx_two_bone_params params = phx_two_bone_params_default();
+                assert_int_equal(phx_two_bone_solve_blocks(backend, &params, &block, NULL, 1, NULL), PHX_OK);
+                result.residual = block.residual.v[15], result.flags = block.flags.v[15];
+            }
+            assert_int_equal(result.flags, PHX_FLAG_BAD_INPUT);
+            assert_float_equal(result.residual, 5, 1e-6f);
+        }
+    }
+}
+
 /* ---- two bones ---- */
 
 typedef struct leg {
@@ -247,6 +281,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_bad_number_in_a_leg_stays_there),
         cmocka_unit_test(a_bad_number_in_a_chain_stays_there),
+        cmocka_unit_test(residuals_of_bad_input_are_of_tip_and_target),
         cmocka_unit_test(a_chain_without_weight_says_how_far_it_is),
         cmocka_unit_test(a_bad_number_in_a_character_stays_there),
     };

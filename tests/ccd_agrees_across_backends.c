@@ -124,6 +124,7 @@ static call random_call(random_state *r, uint32_t k) {
     if (random_below(r, 5) == 0) c.params.chain.soft_start = random_float(r, 0.7f, 1.0f);
     if (random_below(r, 5) == 0) c.params.chain.max_stretch = random_float(r, 1.0f, 1.6f);
     if (random_below(r, 5) == 0) c.params.chain.tolerance = random_below(r, 2) ? 0.0f : 1e-5f;
+    if (random_below(r, 5) == 0) c.params.chain.tolerance = random_float(r, 0.0f, random_below(r, 2) ? 0.2f : 1.0f);
     c.params.restarts = random_below(r, 5);
     c.limited = c.full && random_below(r, 2), c.weighted = random_below(r, 4) == 0;
     for (uint32_t j = 0; j < c.joints; ++j) {

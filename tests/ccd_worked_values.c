@@ -405,6 +405,42 @@ static void a_bone_without_length_is_flagged_and_the_rest_solved(void **state) {
     }
 }
 
+/* Joints that coincide are no reason to take a given length for nothing: three bones of 1 reach what they reach. */
+static void given_lengths_count_where_joints_coincide(void **state) {
+    (void)state;
+    static const float lengths[3] = {1, 1, 1};
+    static const int coincide[][2] = {{1, 2}, {0, 1}, {2, 3}, {0, 3}};
+    FOR_EACH_BACKEND(backend) for (int k = 0; k < 4; ++k) {
+        chain a = chain_of(4, (phx_vec3){1, 0, 0});
+        for (int j = coincide[k][0] + 1; j <= coincide[k][1]; ++j) a.position[j] = a.position[coincide[k][0]];
+        a.target = (phx_vec3){2.5f, 0.5f, 0};
+        const phx_ccd_params params = phx_ccd_params_default();
+        phx_chain_job job = job_over(&a, 4);
+        job.length = phx_joint_view_of(lengths, 0, 4);
+        assert_int_equal(phx_ccd_solve(backend, &params, &job, NULL), PHX_OK);
+        if (a.result.flags != PHX_FLAG_REACHED) fail_msg("%s, case %d: flags 0x%x, residual %g", phx_backend_name(backend), k, a.result.flags, (double)a.result.residual);
+        assert_true(length(sub(a.solved[3], a.target)) < 3.1e-3);
+        for (int j = 0; j < 3; ++j) assert_true(fabs(length(sub(a.solved[j + 1], a.solved[j])) - 1) < 1e-5);
+    }
+}
+
+/* Of ten bones the last two turn: a tolerance of 0.06 is that share of all ten. */
+static void tolerance_is_a_share_of_the_whole_chain(void **state) {
+    (void)state;
+    FOR_EACH_BACKEND(backend) for (int given = 0; given < 2; ++given) for (int far = 0; far < 2; ++far) {
+        static const float lengths[10] = {0.1f, 0.1f, 0.1f, 0.1f, 0.1f, 0.1f, 0.1f, 0.1f, 0.1f, 0.1f};
+        chain a = chain_of(11, (phx_vec3){0, 0.1f, 0});
+        phx_ccd_params params = phx_ccd_params_default();
+        params.from = 8, params.chain.tolerance = 0.06f;
+        a.target = (phx_vec3){far ? 0.062f : 0.058f, 1, 0};
+        phx_chain_job job = job_over(&a, 11);
+        if (given) job.length = phx_joint_view_of(lengths, 0, 4);
+        assert_int_equal(phx_ccd_solve(backend, &params, &job, NULL), PHX_OK);
+        assert_true(a.result.flags & PHX_FLAG_REACHED);
+        assert_true((a.result.iterations > 0) == far);
+    }
+}
+
 /* ---- a double-precision model of one sweep, written from the method's description and not from the code ---- */
 
 typedef struct dvec {
@@ -622,6 +658,8 @@ int main(void) {
         cmocka_unit_test(the_tip_takes_its_own_rotation_within_its_limit),
         cmocka_unit_test(soft_reach_and_stretch),
         cmocka_unit_test(a_bone_without_length_is_flagged_and_the_rest_solved),
+        cmocka_unit_test(given_lengths_count_where_joints_coincide),
+        cmocka_unit_test(tolerance_is_a_share_of_the_whole_chain),
         cmocka_unit_test(one_sweep_is_the_models),
         cmocka_unit_test(targets_at_any_distance_are_pointed_at),
         cmocka_unit_test(poles_of_no_usable_length_are_reported),

@@ -217,6 +217,7 @@ static inline phx_chain_params random_chain_params(random_state *r, uint32_t opt
     phx_chain_params params = phx_chain_params_default();
     params.max_iterations = 1 + random_below(r, 20);
     params.tolerance = options & CHAIN_TIGHT ? (random_below(r, 2) ? 0.0f : 1e-6f) : 1e-3f;
+    if (random_below(r, 3) == 0) params.tolerance = random_float(r, 0.0f, random_below(r, 2) ? 0.2f : 1.0f);
     if (options & CHAIN_SOFT) params.soft_start = random_float(r, 0.8f, 1.0f);
     if (options & CHAIN_STRETCH) params.max_stretch = random_float(r, 1.0f, 1.5f);
     if (options & CHAIN_PLANE) params.twist = PHX_TWIST_PLANE;

@@ -146,27 +146,91 @@ static void chains_in_every_mode(void **state) {
     }
 }
 
+/* Ordinary chains made degenerate, and of any size: bones without length at the root, at the tip, anywhere, everywhere, by the joints or by the
+ * lengths given; starts that lie on one point or where the chain is. */
+static void degenerate_chains(random_state *r, chain_data *data, float scale) {
+    const uint32_t joints = data->joints;
+    const chain_offsets o = offsets_of(joints);
+    ordinary_chains(r, data);
+    for (size_t i = 0; i < data->count; ++i) {
+        char *record = chain_data_at(data, i);
+        phx_vec3 position[PHX_CHAIN_MAX_JOINTS], start[PHX_CHAIN_MAX_JOINTS], target;
+        float length[PHX_CHAIN_MAX_BONES];
+        memcpy(position, record + o.position, 12 * joints), memcpy(start, record + o.start, 12 * joints);
+        memcpy(length, record + o.length, 4 * (joints - 1)), memcpy(&target, record + o.target, 12);
+        const uint32_t kind = random_below(r, 12);
+        for (uint32_t j = 0; j + 1 < joints; ++j) {
+            if (!((kind == 0 && j == 0) || (kind == 1 && j + 2 == joints) || kind == 2 || (kind < 6 && random_below(r, 3) == 0))) continue;
+            if (kind != 4) position[j + 1] = position[j], start[j + 1] = start[j];
+            if (kind != 5) length[j] = 0;
+        }
+        if (kind == 6) memcpy(start, position, sizeof start);
+        if (kind == 7)
+            for (uint32_t j = 1; j < joints; ++j) start[j] = start[0];
+        if (random_below(r, 5) == 0) target = position[random_below(r, joints)];
+        for (uint32_t j = 0; j < 3 * joints; ++j) (&position[0].x)[j] *= scale, (&start[0].x)[j] *= scale;
+        for (uint32_t j = 0; j + 1 < joints; ++j) length[j] *= scale;
+        for (int k = 0; k < 3; ++k) (&target.x)[k] *= scale;
+        memcpy(record + o.position, position, 12 * joints), memcpy(record + o.start, start, 12 * joints);
+        memcpy(record + o.length, length, 4 * (joints - 1)), memcpy(record + o.target, &target, 12);
+    }
+}
+
+typedef struct trial {
+    phx_fabrik_params fabrik;
+    phx_ccd_params ccd;
+    phx_aim_params aim;
+} trial;
+
+static trial random_trial(random_state *r, uint32_t joints, uint32_t options) {
+    static const float soft[] = {1e-3f, 0.5f, 0.9f, 0.99f, 0.999f, 0.9999f, 0.999999f, 0.99999994f};
+    trial t = {random_fabrik_params(r, options), phx_ccd_params_default(), phx_aim_params_default()};
+    if (options & CHAIN_SOFT) t.fabrik.chain.soft_start = soft[random_below(r, 8)];
+    if (random_below(r, 3) == 0) t.fabrik.chain.direction_tolerance = random_below(r, 2) ? 1e-6f : 0.5f;
+    t.ccd.chain = t.fabrik.chain, t.ccd.chain.twist = PHX_TWIST_INHERIT;
+    if (random_below(r, 3) == 0) t.ccd.mode = PHX_CCD_PLAIN, t.ccd.damping = random_float(r, 0.1f, 1);
+    if (random_below(r, 3) == 0) t.ccd.from = random_below(r, joints - 1);
+    if (random_below(r, 3) == 0) t.ccd.max_turn = random_float(r, 0.01f, 3.14f);
+    t.ccd.restarts = random_below(r, 4);
+    t.aim.max_angle = random_below(r, 2) ? 3.14159274f : random_float(r, 0, 3);
+    return t;
+}
+
+static int try_chains(int solver, const phx_backend *backend, const trial *t, const phx_chain_job *job) {
+    if (solver == AIM) return (int)phx_aim_solve(backend, &t->aim, job, NULL);
+    return (int)(solver == CCD ? phx_ccd_solve(backend, &t->ccd, job, NULL) : phx_fabrik_solve(backend, &t->fabrik, job, NULL));
+}
+
 static void valid_chains_raise_nothing(void **state) {
     (void)state;
+    enum { ROUNDS = 24 };
     random_state r = random_seeded("traps of chains", 1986);
     for (uint32_t joints = 2; joints <= 10; joints += 2) {
         chain_data given = chain_data_make(COUNT, joints), data = chain_data_make(COUNT, joints);
-        phx_limit limits[PHX_CHAIN_MAX_JOINTS];
-        random_limits(&r, joints, limits);
-        for (int k = 0; k < SOLVERS * SETS; ++k) {
-            const int solver = k % SOLVERS;
-            const uint32_t options = options_for(solver, sets[k / SOLVERS]);
-            ordinary_chains(&r, &given);
-            FOR_EACH_BACKEND(backend) {
+        for (uint32_t k = 0; k < SOLVERS * ROUNDS; ++k) {
+            const int solver = (int)(k % SOLVERS);
+            const uint32_t options = options_for(solver, k < SOLVERS * SETS ? sets[k / SOLVERS] : random_options(&r));
+            const float scale = powf(10, random_float(&r, -4, 6));
+            const trial t = random_trial(&r, joints, options);
+            phx_limit limits[PHX_CHAIN_MAX_JOINTS];
+            random_limits(&r, joints, limits);
+            if (k % 2) degenerate_chains(&r, &given, scale);
+            else ordinary_chains(&r, &given);
+            for (uint32_t b = 0; b <= 8; ++b) {
+                const phx_backend *backend = b == 0 ? phx_backend_find("reference") : phx_backend_at(b - 1);
+                if (!backend) break;
                 chain_data_copy(&data, &given);
                 const phx_chain_job job = chain_data_job(&data, options, limits);
                 feclearexcept(FE_ALL_EXCEPT);
-                assert_int_equal(solve_chains(solver, backend, options, &job), PHX_OK);
+                assert_int_equal(try_chains(solver, backend, &t, &job), PHX_OK);
                 const int raised = fetestexcept(TRAPS);
-                if (raised) print_error("%s on %s, options 0x%x, %u joints raised 0x%x\n", names[solver], phx_backend_name(backend), options, joints, raised), fail();
+                if (raised)
+                    print_error("%s on %s, options 0x%x, %u joints, scale %g raised 0x%x\n", names[solver], phx_backend_name(backend), options, joints, (double)scale,
+                                raised),
+                        fail();
                 chain_data_copy(&data, &given);
                 enable_traps();
-                const int status = solve_chains(solver, backend, options, &job);
+                const int status = try_chains(solver, backend, &t, &job);
                 disable_traps();
                 assert_int_equal(status, PHX_OK);
             }

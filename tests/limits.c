@@ -81,6 +81,23 @@ static phx_limit random_limit(random_state *r) {
     return limit;
 }
 
+/* distance from a point to an ellipse with the half axes a, b */
+static double from_ellipse(double a, double b, const double at[2]) {
+    enum { STEPS = 400 };
+    double best = 0, least = 1e9;
+    for (int k = 0; k <= STEPS; ++k) {
+        const double t = k * PI / 2 / STEPS, d = hypot(a * cos(t) - fabs(at[0]), b * sin(t) - fabs(at[1]));
+        if (d < least) least = d, best = t;
+    }
+    double low = fmax(best - PI / STEPS, 0), high = fmin(best + PI / STEPS, PI / 2);
+    for (int k = 0; k < 60; ++k) {
+        const double s = low + (high - low) / 3, t = high - (high - low) / 3;
+        if (hypot(a * cos(s) - fabs(at[0]), b * sin(s) - fabs(at[1])) < hypot(a * cos(t) - fabs(at[0]), b * sin(t) - fabs(at[1]))) high = t;
+        else low = s;
+    }
+    return hypot(a * cos(low) - fabs(at[0]), b * sin(low) - fabs(at[1]));
+}
+
 static void limited_rotations_obey_an_independent_swing_twist(void **state) {
     (void)state;
     random_state r = random_seeded("limits against geometry", 0x11A1);
@@ -121,9 +138,9 @@ static void limited_rotations_obey_an_independent_swing_twist(void **state) {
             across[0] = axis[1] * side[2] - axis[2] * side[1], across[1] = axis[2] * side[0] - axis[0] * side[2];
             across[2] = axis[0] * side[1] - axis[1] * side[0];
             const double a = tan(swing / 4) * dot(n, side), b = tan(swing / 4) * dot(n, across);
-            /* each half axis widened by 1e-4 rad of swing, a quarter of that in the tangent */
-            const double ta = tan(limit.max_swing / 4) + 2.5e-5, tb = tan(limit.max_swing_across / 4) + 2.5e-5;
-            assert_true(a * a / (ta * ta) + b * b / (tb * tb) < 1 + 1e-6);
+            const double at[2] = {a, b}, ta = fmax(tan(limit.max_swing / 4), 1e-6), tb = fmax(tan(limit.max_swing_across / 4), 1e-6);
+            if (hypot(a / ta, b / tb) > 1 && from_ellipse(ta, tb, at) > 2.5e-5) /* 1e-4 rad of swing */
+                fail_msg("ellipse of %g and %g: (%g %g) is beyond (%g %g)", (double)limit.max_swing, (double)limit.max_swing_across, a, b, ta, tb);
         }
         if (!changed) assert_int_equal(first_difference(&out, &q, sizeof q), -1);
     }
@@ -181,19 +198,72 @@ static void a_range_may_pass_pi(void **state) {
     }
 }
 
+/* A bone along x that may nod about z, and hardly about y: what it is turned about y is taken back, what it nods is not. */
 static void a_narrow_ellipse_keeps_the_part_along_its_long_axis(void **state) {
     (void)state;
-    const double z[3] = {0, 0, 1};
-    FOR_EACH_BACKEND(backend) {
-        /* a bone along x that may nod about z, and hardly about y */
-        const phx_limit limit = phx_limit_ellipse((phx_vec3){1, 0, 0}, (phx_vec3){0, 0, 1}, 1.0f, 0.0f);
-        const phx_quat out = apply(backend, &limit, narrow(dmul(about((double[]){0, 1, 0}, 0.02), about(z, 0.6))), NULL);
-        const double axis[3] = {1, 0, 0};
+    const double x[3] = {1, 0, 0}, y[3] = {0, 1, 0}, z[3] = {0, 0, 1};
+    static const struct {
+        float most;
+        double nods, across;
+    } cases[] = {{1, 0.6, 0.02}, {1, 0.98, 1e-4}, {1, 0.999, 1e-5}, {3, 2.997, 1e-4}, {3, 1, 0.5}, {0.1f, 0.09, 1e-3}, {1, -0.98, -1e-4}};
+    FOR_EACH_BACKEND(backend) for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) for (int turned = 0; turned < 2; ++turned) {
+        phx_limit limit = phx_limit_ellipse((phx_vec3){1, 0, 0}, (phx_vec3){0, 0, 1}, cases[k].most, 0.0f);
+        if (turned) limit = phx_limit_ellipse((phx_vec3){1, 0, 0}, (phx_vec3){0, 1, 0}, 0.0f, cases[k].most); /* the same, its axes the other way round */
+        /* nodding and turning in one swing */
+        const double angle = hypot(cases[k].nods, cases[k].across), share = cases[k].nods / angle, rest = cases[k].across / angle;
+        const phx_quat out = apply(backend, &limit, narrow(about((double[]){0, rest, share}, angle)), NULL);
         double swing, n[3], twist;
-        split(wide(out), limit.rest, axis, &swing, n, &twist);
-        assert_true(fabs(swing - 0.6) < 0.2);
-        assert_true(fabs(dot(n, z)) > 1 - 1e-6);
+        split(wide(out), limit.rest, x, &swing, n, &twist);
+        if (fabs(swing * dot(n, z) - cases[k].nods) > 0.01 * fabs(cases[k].nods) + 0.1 * fabs(cases[k].across) || fabs(swing * dot(n, y)) > 1e-5)
+            fail_msg("%s: %g about z and %g about y became %g and %g", phx_backend_name(backend), cases[k].nods, cases[k].across, swing * dot(n, z), swing * dot(n, y));
     }
+}
+
+/* tangents of a quarter of the swing, along side and across */
+static void swing_tangents(phx_quat q, const phx_limit *limit, double at[2], double *swing) {
+    double axis[3], side[3], n[3], twist;
+    unit3(limit->axis, axis), unit3(limit->side, side);
+    split(wide(q), limit->rest, axis, swing, n, &twist);
+    const double along = dot(side, axis);
+    for (int k = 0; k < 3; ++k) side[k] -= along * axis[k];
+    const double length = sqrt(dot(side, side));
+    for (int k = 0; k < 3; ++k) side[k] /= length;
+    const double across[3] = {axis[1] * side[2] - axis[2] * side[1], axis[2] * side[0] - axis[0] * side[2], axis[0] * side[1] - axis[1] * side[0]};
+    at[0] = tan(*swing / 4) * dot(n, side), at[1] = tan(*swing / 4) * dot(n, across);
+}
+
+/* A swing outside an ellipse goes to its rim by no more than an eighth over the shortest way, and so by next to nothing where it is just outside. */
+static void a_swing_goes_to_nearly_the_nearest_point_of_its_ellipse(void **state) {
+    (void)state;
+    random_state r = random_seeded("nearest points of ellipses", 0xE111);
+    static const float narrows[] = {0, 1e-4f, 1e-3f, 0.01f, 0.03f, 0.1f, 0.3f, 0.5f, 0.7f, 0.9f, 1};
+    int outside_seen = 0;
+    for (int k = 0; k < 20000; ++k) {
+        const float longer = random_float(&r, 0.05f, 3.1f), shorter = longer * narrows[k % 11];
+        phx_limit limit = phx_limit_ellipse(random_direction(&r), random_direction(&r), k % 2 ? longer : shorter, k % 2 ? shorter : longer);
+        if (phx_limit_validate(&limit, NULL) != PHX_OK) continue;
+        limit.rest = random_rotation(&r);
+        phx_quat q = random_rotation(&r);
+        if (k % 3) { /* near the rim: what the limit makes of a rotation, turned by a little more */
+            const phx_quat rim = apply(phx_backend_find("reference"), &limit, q, NULL);
+            const phx_vec3 d = random_direction(&r);
+            q = narrow(dmul(wide(rim), about((double[]){d.x, d.y, d.z}, pow(10, random_float(&r, -6, 0)))));
+        }
+        double before[2], after[2], swing;
+        swing_tangents(q, &limit, before, &swing);
+        if (swing > 3) continue; /* near a half turn rounding decides which way a swing goes */
+        const double a = tan(fmax(limit.max_swing, 4e-6) / 4), b = tan(fmax(limit.max_swing_across, 4e-6) / 4);
+        if (hypot(before[0] / a, before[1] / b) <= 1) continue;
+        uint32_t changed;
+        const phx_quat out = apply(phx_backend_find("reference"), &limit, q, &changed);
+        ++outside_seen;
+        swing_tangents(out, &limit, after, &swing);
+        const double nearest = from_ellipse(a, b, before), way = hypot(after[0] - before[0], after[1] - before[1]);
+        if (way > 1.125 * nearest + 3e-6 || from_ellipse(a, b, after) > 3e-6)
+            fail_msg("ellipse of %g and %g: (%g %g) went to (%g %g), by %g; the rim is %g away", (double)limit.max_swing, (double)limit.max_swing_across, before[0],
+                     before[1], after[0], after[1], way, nearest);
+    }
+    assert_true(outside_seen > 8000);
 }
 
 /* What a limit allows it leaves alone: applied a thousand times, the rotation is where the first time put it. */
@@ -316,6 +386,7 @@ int main(void) {
         cmocka_unit_test(a_range_may_pass_pi),
         cmocka_unit_test(limits_applied_again_and_again_do_not_creep),
         cmocka_unit_test(a_narrow_ellipse_keeps_the_part_along_its_long_axis),
+        cmocka_unit_test(a_swing_goes_to_nearly_the_nearest_point_of_its_ellipse),
         cmocka_unit_test(half_turns_are_defined),
         cmocka_unit_test(every_backend_gives_the_same_bits),
         cmocka_unit_test(wrong_limits_are_refused_in_words),

@@ -460,6 +460,31 @@ static void near_straight_keeps_bend_side(void **state) {
     }
 }
 
+/* A knee that may only fold: bones nearly alike, whose folded leg is as short as a rounding. Corrections are unit as two_bone.h says. */
+static void folded_knees_turn_by_rotations(void **state) {
+    (void)state;
+    random_state r = random_seeded("folded knees", 0xF01D);
+    FOR_EACH_BACKEND(backend) for (int i = 0; i < 4000; ++i) {
+        const double u = uniform(&r, 0.1, 2), l = u * (1 + uniform(&r, -1, 1) * pow(10, uniform(&r, -7, 0)));
+        const vec mid = times(direction(&r), u), tip = plus(mid, times(direction(&r), l));
+        leg a = leg_of((phx_vec3){0, 0, 0}, narrow(mid), narrow(tip), narrow(times(direction(&r), uniform(&r, 0, 1.3) * (u + l))), random_direction(&r));
+        if (i == 0) {
+            a = leg_of((phx_vec3){0, 0, 0}, (phx_vec3){0.835846782f, 0.432609081f, -0.764322996f}, (phx_vec3){-0.252161741f, 0.966047764f, -0.786972404f},
+                       (phx_vec3){-0.756217122f, 0.193362713f, -0.438863039f}, (phx_vec3){0.0992337465f, -0.33717978f, 0.390283108f});
+        }
+        phx_two_bone_params params = defaults();
+        params.twist = i % 2 ? PHX_TWIST_INHERIT : PHX_TWIST_PLANE;
+        params.max_bend = (float)(3.14159265 - (i % 3 ? 0 : pow(10, uniform(&r, -6, 0)))), params.min_bend = i % 5 < 3 ? params.max_bend : (float)uniform(&r, 0, params.max_bend);
+        if (i % 7 == 6) params.max_bend = params.min_bend = (float)(i % 2 ? 0 : pow(10, uniform(&r, -6, 0)));
+        a = solved(backend, a, params);
+        const phx_quat turns[] = {a.root_rotation, a.mid_rotation};
+        for (int k = 0; k < 2; ++k) {
+            const double x = turns[k].x, y = turns[k].y, z = turns[k].z, w = turns[k].w;
+            assert_below(fabs(sqrt(x * x + y * y + z * z + w * w) - 1), 2e-6);
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(full_reach_never_leaves_the_domain),
@@ -471,6 +496,7 @@ int main(void) {
         cmocka_unit_test(hinges_roll_with_the_bend_plane),
         cmocka_unit_test(opposite_directions_get_a_half_turn),
         cmocka_unit_test(bones_without_length_do_no_harm),
+        cmocka_unit_test(folded_knees_turn_by_rotations),
         cmocka_unit_test(mirrored_limbs_mirror),
         cmocka_unit_test(scaled_limbs_scale),
         cmocka_unit_test(far_from_the_origin_angles_hold),

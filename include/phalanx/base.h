@@ -113,7 +113,7 @@ PHX_API const char *phx_flag_name(phx_flag flag);
 
 /* Per-chain result. */
 typedef struct phx_result {
-    float residual;      /* |tip - target| in metres as returned; FLT_MAX where the input was not finite */
+    float residual;      /* |tip - target| in metres as returned; FLT_MAX where one is not finite */
     uint32_t iterations; /* rounds used; 1 for closed forms, 0 when nothing was solved */
     uint32_t flags;      /* phx_flag bits */
 } phx_result;

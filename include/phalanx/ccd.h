@@ -15,9 +15,9 @@
  * of reach, or stalled.
  * A chain that meets limits may be in a pose from which no small turn helps though another pose would reach: it is flagged STALLED, for
  * that cannot be told from a target that no allowed pose reaches. `restarts` tries other poses first.
- * Bones are taken as long as the animated joints are apart, to 21 significant bits, so that answers fed back do not creep.
- * A target farther than 10 000 times the chain's length is aimed at as if it were that far; its residual is the true distance. A pole
- * shorter than 1e-12 or longer than 1e18 is unusable.
+ * Bones are as long as the animated joints are apart, to 21 significant bits, so that answers fed back do not creep. One whose joints
+ * coincide but that is given a length starts along the bone before it, or toward the target. A target beyond 10 000 times the chain's
+ * length is aimed at as if it were that far; its residual is the true distance. A pole shorter than 1e-12 or longer than 1e18 is unusable.
  * PHX_CCD_PLAIN is the textbook's method (Wang and Chen 1991): every joint, from the tip's parent to the root, turns so
  * that the tip comes nearest to the target. It stalls on many targets; it is here for those who know its motion and want it. */
 #ifndef PHALANX_CCD_H

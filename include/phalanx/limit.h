@@ -7,7 +7,8 @@
  * HINGE    only the twist about `axis` remains, clamped to [min, max].
  * CONE     the swing turns at most by `max_swing` in every direction; the twist is clamped to [twist_min, twist_max].
  * ELLIPSE  the swing turns at most by `max_swing` about `side` and by `max_swing_across` about axis x side, between them by the
- *          ellipse of the tangents of a quarter of the angles; the twist as for a cone.
+ *          ellipse of the tangents of a quarter of the angles, onto which swings outside go by about the shortest way; the twist as for
+ *          a cone.
  *
  * A range is an interval of angles that may pass pi, such as [0, 3.5] or [2, 5]; a rotation outside it goes to the nearer end. */
 #ifndef PHALANX_LIMIT_H

@@ -103,6 +103,8 @@ phx_limit_setup phx_limit_prepare(const phx_limit *limit) {
     setup.tan_side = hinge ? 1.0f : tangent_of_quarter(limit->max_swing); /* a hinge's swing is nobody's business, and may be anything */
     setup.tan_across = ellipse ? tangent_of_quarter(limit->max_swing_across) : setup.tan_side;
     setup.slack = ellipse ? 4e-7f : 0.0f;
+    setup.narrow = min1(setup.tan_side, setup.tan_across) / max1(setup.tan_side, setup.tan_across);
+    setup.evolute = (1.0f - setup.narrow) * (1.0f + setup.narrow);
     setup.inverse_side = 1.0f / setup.tan_side, setup.inverse_across = 1.0f / setup.tan_across;
     return setup;
 }

@@ -33,6 +33,7 @@ typedef struct phx_limit_setup {
     float range_cos, range_sin;      /* of a quarter of the range's width: half the angle between middle and end */
     float tan_side, tan_across;      /* of a quarter of the largest swings; equal for a cone */
     float inverse_side, inverse_across;
+    float narrow, evolute;           /* ellipse only: shorter over longer of these tangents; 1 - its square */
     float slack; /* of the swing's tangents, ellipse only: rounding across a direction that is nearly closed is no reason to move again */
 } phx_limit_setup;
 

@@ -67,7 +67,7 @@ static lv3 ccd_pose_bend(const ccd_lanes *c) {
     for (uint32_t j = 1; j < c->bones; ++j) sum = v3_add(sum, c->at[j]);
     const lv3 chord = c->at[c->bones];
     const lf squared = v3_dot(chord, chord);
-    const lf along = f_select(f_le(squared, f_splat(1e-12f)), f_splat(0.0f), f_div(v3_dot(sum, chord), squared));
+    const lf along = f_select(f_le(squared, f_splat(1e-12f)), f_splat(0.0f), f_div(v3_dot(sum, chord), f_max(squared, f_splat(1e-12f))));
     const lv3 bend = v3_sub(sum, v3_scale(chord, along));
     const lf tolerance = f_mul(f_splat(c->setup->chain.direction_tolerance_squared), f_mul(c->length, c->length));
     return v3_select(f_le(v3_dot(bend, bend), tolerance), v3_zero(), bend);
@@ -379,7 +379,7 @@ static inline void ccd_plain_step(ccd_lanes *c, lm lanes, const int limited) {
             lv3 spare = v3_zero();
             const lm opposite = f_lt(ab, f_mul(m, f_splat(-0.999f)));
             if (m_any(m_and(opposite, lanes)))
-                spare = v3_select(opposite, ccd_bend_axis(c, v3_scale(a, f_div(f_splat(1.0f), a_length))), spare);
+                spare = v3_select(opposite, ccd_bend_axis(c, v3_scale(a, f_div(f_splat(1.0f), f_max(a_length, f_splat(1e-8f))))), spare);
             turn = ccd_aim_turn(b, a, a_length, spare);
             turn = q4_select(m_and(f_lt(f_splat(1e-12f), aa), f_lt(f_splat(1e-12f), bb)), turn, q4_identity());
         }
@@ -798,8 +798,8 @@ static inline void ccd_take_start(ccd_lanes *c, const phx_rows3 *start, const ph
             const lf tiny = f_splat(1e-12f), one = f_splat(1.0f);
             const lv3 wanted = v3_sub(v3_load(start + j + 1, lane), v3_load(start + j, lane));
             const lf a = v3_length(bone), b = v3_length(wanted);
-            const lv3 to = v3_scale(wanted, f_div(one, b));
-            const lq4 swing = q4_between(v3_scale(bone, f_div(one, a)), to, one, v3_reject(spare_direction(to), to));
+            const lv3 to = v3_scale(wanted, f_div(one, f_max(b, tiny)));
+            const lq4 swing = q4_between(v3_scale(bone, f_div(one, f_max(a, tiny))), to, one, v3_reject(spare_direction(to), to));
             frame = q4_select(m_and(f_lt(tiny, a), f_lt(tiny, b)), swing, frame);
         }
         if (limited) {
@@ -853,6 +853,11 @@ static inline void ccd_prepare(ccd_lanes *c, const phx_ccd_setup *setup, const p
     ccd_lay_out(c, setup, bones, rows);
 
     /* what the chain is made of, and whether it is sound */
+    const lf least_length = f_splat(1e-18f);
+    const lv3 delta = v3_sub(target, root);
+    const lf target_distance = v3_length(delta);
+    const lv3 toward = v3_scale(delta, f_div(one, f_max(target_distance, least_length)));
+    const lv3 aim = v3_select(f_lt(least_length, target_distance), toward, v3(one, zero, zero));
     lm ok = f_eq(weight, weight);
     lf total = zero, longest = zero;
     for (uint32_t j = 0; j < bones; ++j) {
@@ -860,24 +865,37 @@ static inline void ccd_prepare(ccd_lanes *c, const phx_ccd_setup *setup, const p
         lf length = v3_length(bone);
         lf wanted = settled_length(length);
         if (blocks->length) wanted = f_load(blocks->length[block * (joints - 1) + from + j].v + lane);
-        const lm nothing = f_le(length, least_divisor);
+        const lm nothing = f_le(length, least_length);
         ok = m_and(ok, m_and(f_le(zero, wanted), f_lt(length, f_splat(1e18f)))); /* the second: joints that are not finite */
-        bone = v3_scale(bone, f_div(wanted, f_max(length, least_divisor)));
+        bone = v3_scale(bone, f_div(wanted, f_max(length, least_length)));
         length = wanted;
-        if (m_any(nothing)) bone = v3_select(nothing, v3_zero(), bone), length = f_select(nothing, zero, length);
+        if (m_any(nothing)) {
+            bone = v3_select(nothing, v3_zero(), bone), length = f_select(nothing, zero, length);
+            if (blocks->length) { /* its joints coincide: along the bone before it, else toward the target */
+                lv3 led = v3_scale(aim, wanted);
+                if (j) {
+                    const lf before = c->share[j - 1];
+                    led = v3_select(f_lt(least_length, before), v3_scale(c->bone[j - 1], f_div(wanted, f_max(before, least_length))), led);
+                }
+                const lm given = m_and(nothing, f_lt(least_length, wanted));
+                bone = v3_select(given, led, bone), length = f_select(given, wanted, length);
+            }
+        }
         c->bone[j] = bone, c->share[j] = length;
         total = f_add(total, length);
         longest = f_max(length, longest);
     }
-    for (uint32_t j = 0; j < from; ++j) { /* joints that do not turn are looked at all the same */
+    lf still = zero; /* length of the bones that do not turn: they are looked at all the same, and tolerances are shares of all bones */
+    for (uint32_t j = 0; j < from; ++j) {
         const lf most = f_splat(1e9f), distance = v3_length(v3_sub(v3_load(position + j + 1, lane), v3_load(position + j, lane)));
         ok = m_and(ok, f_lt(distance, most));
-        if (!blocks->length) continue;
-        const lf wanted = f_load(blocks->length[block * (joints - 1) + j].v + lane);
-        ok = m_and(ok, m_and(f_le(zero, wanted), f_lt(wanted, most)));
+        lf wanted = settled_length(distance);
+        if (blocks->length) {
+            wanted = f_load(blocks->length[block * (joints - 1) + j].v + lane);
+            ok = m_and(ok, m_and(f_le(zero, wanted), f_lt(wanted, most)));
+        }
+        still = f_add(still, wanted);
     }
-    const lv3 delta = v3_sub(target, root);
-    const lf target_distance = v3_length(delta);
     ok = m_and(ok, m_and(m_and(f_lt(f_splat(1e-9f), total), f_lt(total, f_splat(1e9f))), f_lt(target_distance, f_splat(1e9f))));
     if (start)
         for (uint32_t j = 0; j < joints; ++j) {
@@ -907,7 +925,7 @@ static inline void ccd_prepare(ccd_lanes *c, const phx_ccd_setup *setup, const p
     if (setup->chain.soft) {
         const lf begin = f_mul(full, f_splat(setup->chain.soft_start)), room = f_sub(full, begin);
         const lm soften = f_lt(begin, distance);
-        const lf eased = f_exp2(f_mul(f_div(f_sub(begin, distance), f_max(room, least_divisor)), f_splat(1.44269504088896f)));
+        const lf eased = eased_share(f_sub(begin, distance), room);
         goal_distance = f_select(soften, f_sub(full, f_mul(room, eased)), goal_distance);
         flags = i_select(soften, i_or(flags, i_splat(PHX_FLAG_SOFTENED)), flags);
     }
@@ -921,7 +939,7 @@ static inline void ccd_prepare(ccd_lanes *c, const phx_ccd_setup *setup, const p
     if (setup->chain.soft || setup->chain.stretch) c->goal = v3_scale(c->aim, goal_distance);
     c->goal_distance = goal_distance;
     c->length = f_mul(full, stretch);
-    c->tolerance = f_mul(full, f_splat(setup->chain.tolerance));
+    c->tolerance = f_mul(f_add(full, f_mul(still, unit)), f_splat(setup->chain.tolerance));
     const lf scale = f_mul(unit, stretch), least = f_mul(total, f_splat(1e-7f));
     lf before = zero, sum = zero;
     lm no_length = m_from_bits(0);

@@ -87,6 +87,9 @@ static inline void set_state3(fabrik_set *set, uint32_t row, uint32_t vector, lv
 
 /* ---- starting poses: rare, out of line, for the lanes of a mask ---- */
 
+/* A divisor for lanes beside the mask, which may hold no chain: shares of a chain's length are above it, and no quotient by it overflows. */
+static inline lf some_length(lf a) { return f_max(a, f_splat(1e-19f)); }
+
 static inline lv3 sum_of_bends(fabrik_set *set, uint32_t vector, uint32_t bones, lv3 axis) {
     lv3 sum = v3_splat(0.0f, 0.0f, 0.0f);
     for (uint32_t i = 0; i < bones; ++i) sum = v3_add(sum, v3_reject(joint_at(set, i, vector), axis));
@@ -109,7 +112,7 @@ static inline lv3 choose_bend(const phx_chain_setup *setup, const phx_chain_bloc
 
 static void lay_on_arc(fabrik_set *set, uint32_t vector, uint32_t bones, lm wanted, lf whole, lv3 axis, lf chord, lv3 bend) {
     const lf one = f_splat(1.0f);
-    const lf inverse = f_div(one, f_some(whole)); /* the pool has lanes of no chain */
+    const lf inverse = f_div(one, some_length(whole));
     const lf m = f_max(f_sub(one, f_mul(chord, inverse)), f_splat(1e-7f));
     const lf m_squared = f_mul(m, m);
     const lf x = f_sqrt(f_add(f_add(f_mul(m, f_splat(6.0f)), f_mul(m_squared, f_splat(1.8f))), f_mul(f_mul(m_squared, m_squared), f_splat(2.07f))));
@@ -129,12 +132,12 @@ static void lay_on_arc(fabrik_set *set, uint32_t vector, uint32_t bones, lm want
 static void lay_on_triangle(fabrik_set *set, uint32_t vector, uint32_t bones, lm wanted, lf whole, lf longest, lv3 axis, lf aimed, lv3 bend) {
     const lf zero = f_splat(0.0f), one = f_splat(1.0f), least = f_mul(whole, f_splat(1e-6f));
     const lf others = f_sub(whole, longest), chord = f_max(aimed, least);
-    lf along = f_div(f_sub(f_add(f_mul(longest, longest), f_mul(chord, chord)), f_mul(others, others)), f_add(chord, chord));
+    lf along = f_div(f_sub(f_add(f_mul(longest, longest), f_mul(chord, chord)), f_mul(others, others)), some_length(f_add(chord, chord)));
     along = f_min(f_max(along, f_neg(longest)), longest);
     const lf height = f_sqrt(f_max(f_mul(f_sub(longest, along), f_add(longest, along)), zero));
     const lv3 rise = v3_scale(bend, f_select(f_eq(bone_length(set, 0, vector), longest), height, f_neg(height)));
     const lv3 long_side = v3_add(v3_scale(axis, along), rise);
-    const lv3 other_side = v3_scale(v3_sub(v3_scale(axis, f_sub(chord, along)), rise), f_div(one, f_max(others, least)));
+    const lv3 other_side = v3_scale(v3_sub(v3_scale(axis, f_sub(chord, along)), rise), f_div(one, some_length(f_max(others, least))));
     lm open = m_from_bits(0xFFFF);
     lv3 at = v3(zero, zero, zero);
     for (uint32_t i = 0; i < bones; ++i) {
@@ -149,7 +152,7 @@ static void lay_on_triangle(fabrik_set *set, uint32_t vector, uint32_t bones, lm
 static void scale_bends(const phx_chain_setup *setup, const phx_chain_blocks *blocks, size_t block, uint32_t lane, fabrik_set *set, uint32_t vector,
                         uint32_t bones, lm wanted, lf whole, lv3 axis, lf aimed) {
     const lf zero = f_splat(0.0f), one = f_splat(1.0f), least = f_mul(whole, f_splat(1e-6f));
-    const lf inverse = f_div(one, whole);
+    const lf inverse = f_div(one, some_length(whole));
     const lv3 none = v3(zero, zero, zero), tip = v3_reject(joint_at(set, bones - 1, vector), axis);
     lf spent = zero, along = zero;
     lv3 before = none, own = none;
@@ -158,7 +161,7 @@ static void scale_bends(const phx_chain_setup *setup, const phx_chain_blocks *bl
         along = f_add(along, length);
         const lv3 deviation = v3_sub(v3_reject(joint_at(set, i, vector), axis), v3_scale(tip, f_mul(along, inverse)));
         const lv3 across = v3_sub(deviation, before);
-        spent = f_add(spent, f_div(v3_dot(across, across), f_max(length, least)));
+        spent = f_add(spent, f_div(v3_dot(across, across), some_length(f_max(length, least))));
         own = v3_add(own, deviation);
         before = deviation;
     }
@@ -167,7 +170,7 @@ static void scale_bends(const phx_chain_setup *setup, const phx_chain_blocks *bl
     if (m_any(flat_wanted)) lay_on_arc(set, vector, bones, flat_wanted, whole, axis, aimed, choose_bend(setup, blocks, block, lane, axis, whole, own));
     wanted = m_andnot(wanted, flat);
     if (!m_any(wanted)) return;
-    const lf scale = f_sqrt(f_div(f_max(f_mul(f_sub(whole, aimed), f_splat(2.0f)), zero), f_max(spent, least)));
+    const lf scale = f_sqrt(f_div(f_max(f_mul(f_sub(whole, aimed), f_splat(2.0f)), zero), some_length(f_max(spent, least))));
     along = zero, before = none;
     lv3 at = none;
     for (uint32_t i = 0; i < bones; ++i) {
@@ -315,7 +318,7 @@ lane_inline void fabrik_begin_as(const phx_chain_setup *setup, const phx_chain_b
     if (full && setup->soft) {
         const lf start = f_mul(whole, f_splat(setup->soft_start)), room = f_sub(whole, start);
         const lm soften = f_lt(start, aimed);
-        const lf eased = f_exp2(f_mul(f_div(f_sub(start, aimed), f_max(room, f_splat(1e-30f))), f_splat(1.44269504088896f)));
+        const lf eased = eased_share(f_sub(start, aimed), room);
         aimed = f_select(soften, f_sub(whole, f_mul(room, eased)), aimed);
         target = v3_select(soften, v3_scale(axis, aimed), target);
         flags = i_select(soften, i_or(flags, i_splat(PHX_FLAG_SOFTENED)), flags);
@@ -323,7 +326,7 @@ lane_inline void fabrik_begin_as(const phx_chain_setup *setup, const phx_chain_b
     lm straight = f_le(f_sub(whole, epsilon), aimed), folded = m_and(f_le(aimed, f_add(nearest, epsilon)), f_lt(epsilon, nearest));
     if (full && setup->stretch) {
         const lf reach = f_min(f_max(aimed, nearest), whole);
-        const lf wanted = f_min(f_max(f_div(distance, f_max(reach, f_splat(1e-30f))), one), f_splat(setup->max_stretch));
+        const lf wanted = f_min(f_max(f_div(distance, some_length(reach)), one), f_splat(setup->max_stretch));
         stretch = f_select(f_lt(reach, distance), wanted, one);
         flags = i_select(f_lt(one, stretch), i_or(flags, i_splat(PHX_FLAG_STRETCHED)), flags);
     }
@@ -617,7 +620,8 @@ static inline void fabrik_end(const phx_chain_setup *setup, const phx_chain_bloc
     phx_rows3 *solved = (blocks->solved ? blocks->solved : blocks->position) + block * blocks->joints;
     const lv3 root = v3_load(animated, lane), animated_tip = v3_load(animated + bones, lane);
     const lv3 tip = v3_select(c->moved, joint_at(set, bones - 1, vector), v3_sub(animated_tip, root));
-    const lv3 miss = v3_sub(tip, full ? c->delta : state3(set, TARGET_X, vector));
+    lv3 miss = v3_sub(tip, full ? c->delta : state3(set, TARGET_X, vector));
+    if (lane_rare(!m_all(c->ok))) miss = v3_select(c->ok, miss, v3_sub(v3_load(blocks->target + block, lane), animated_tip)); /* whatever the root */
     const li counts = i_load(set->state[COUNTS] + vector * LANES);
     write_results(setup, blocks, block, lane, c, miss, f_load(set->state[WHOLE] + vector * LANES), counts, full);
     if (blocks->solved) v3_store(solved, lane, root);
@@ -667,7 +671,7 @@ static inline lq4 swing_between(lv3 from, lv3 to, lv3 normal) {
 /* direction of an animated bone; the target's direction where it has no length */
 static inline lv3 animated_direction(lv3 bone, lf whole, lv3 axis) {
     const lf length = v3_length(bone);
-    return v3_select(f_le(length, f_mul(whole, f_splat(1e-6f))), axis, v3_scale(bone, f_div(f_splat(1.0f), length)));
+    return v3_select(f_le(length, f_mul(whole, f_splat(1e-6f))), axis, v3_scale(bone, f_div(f_splat(1.0f), f_some(length))));
 }
 
 /* Pole, rotations, tip, weight, stretch: everything after the rounds, for LANES chains whose answer is more than positions. */
@@ -728,12 +732,13 @@ static void fabrik_finish(const phx_chain_setup *setup, const phx_chain_blocks *
         for (uint32_t i = 0; i < bones; ++i) {
             const lv3 end = v3_load(animated + i + 1, lane), from = animated_direction(v3_sub(end, joint), whole, c->axis);
             const lf length = bone_length(set, i, vector);
-            const lv3 to = v3_scale(v3_sub(at[i], before), f_div(one, length));
+            const lm solid = f_lt(least, length);
+            const lv3 to = v3_scale(v3_sub(at[i], before), f_keep(solid, f_div(one, f_some(length))));
             joint = end, before = at[i];
             lq4 fresh = swing_between(from, to, normal);
             if (setup->twist == PHX_TWIST_PLANE) /* `to` of a short bone is not quite unit, and so is a turn about it */
                 fresh = q4_normalize(q4_mul(turn_about(to, q4_rotate(fresh, old_normal), normal), fresh));
-            correction = q4_select(f_lt(least, length), fresh, correction);
+            correction = q4_select(solid, fresh, correction);
             lq4 given = correction;
             if (some_partial) {
                 given = q4_select(partial, q4_fraction(correction, weight), correction);

@@ -18,6 +18,21 @@ static inline lm limit_twist(const phx_limit_setup *limit, lf *p, lf *w) {
     return outside;
 }
 
+/* Points outside the ellipse to its rim, nearly at right angles to it; *a along the longer half axis. The rim's normals at `guess`, a first
+ * guess of the foot, and at its mirror image meet on the long axis at c: where the line from there to the point leaves the ellipse is the
+ * foot. Shrunk toward the centre, what hardly leaves a narrow ellipse across would lose a good part of what it has along. */
+static inline void limit_to_rim(const phx_limit_setup *limit, float inverse_long, float inverse_short, lf *a, lf *b) {
+    const lf zero = f_splat(0.0f), one = f_splat(1.0f), slack = f_splat(limit->slack);
+    const lf x = f_max(f_sub(f_abs(*a), slack), zero), y = f_max(f_sub(f_abs(*b), slack), zero), flat = f_mul(y, f_splat(limit->narrow));
+    const lf far = f_div(x, f_mul(f_splat(inverse_long), f_sqrt(f_some(f_add(f_mul(x, x), f_mul(flat, flat)))))), guess = f_min(x, far);
+    const lf c = f_mul(guess, f_splat(limit->evolute)), m = f_mul(c, f_splat(inverse_long));
+    const lf p = f_mul(f_sub(x, c), f_splat(inverse_long)), q = f_mul(y, f_splat(inverse_short));
+    const lf room = f_max(f_mul(f_sub(one, m), f_add(one, m)), zero), along = f_mul(m, p);
+    const lf root = f_sqrt(f_add(f_mul(along, along), f_mul(f_add(f_mul(p, p), f_mul(q, q)), room)));
+    const lf share = f_min(f_div(room, f_some(f_add(along, root))), one);
+    *a = f_sub(*a, f_copysign(f_mul(f_sub(x, c), f_sub(one, share)), *a)), *b = f_copysign(f_mul(y, share), *b);
+}
+
 /* Clamps the swing with the vector part *v, at right angles to the axis, and the real part *w >= 0; returns the lanes that moved. */
 static inline lm limit_swing(const phx_limit_setup *limit, lv3 *v, lf *w) {
     const lf one = f_splat(1.0f);
@@ -28,13 +43,14 @@ static inline lm limit_swing(const phx_limit_setup *limit, lv3 *v, lf *w) {
     lf u = f_mul(f_max(f_sub(f_abs(a), most), zero), f_splat(limit->inverse_side)), t = f_mul(f_max(f_sub(f_abs(b), most), zero), f_splat(limit->inverse_across));
     const lm outside = f_lt(one, f_add(f_mul(u, u), f_mul(t, t)));
     if (m_any(outside)) {
-        if (limit->type == PHX_LIMIT_ELLIPSE) { /* into the box first: a narrow ellipse keeps the part along its long axis */
-            a = f_max(f_min(a, f_splat(limit->tan_side)), f_splat(-limit->tan_side));
-            b = f_max(f_min(b, f_splat(limit->tan_across)), f_splat(-limit->tan_across));
+        if (limit->type == PHX_LIMIT_ELLIPSE) {
+            if (limit->tan_side < limit->tan_across) limit_to_rim(limit, limit->inverse_across, limit->inverse_side, &b, &a);
+            else limit_to_rim(limit, limit->inverse_side, limit->inverse_across, &a, &b);
+        } else {
+            u = f_mul(f_abs(a), f_splat(limit->inverse_side)), t = f_mul(f_abs(b), f_splat(limit->inverse_across));
+            const lf shrink = f_div(one, f_max(f_sqrt(f_add(f_mul(u, u), f_mul(t, t))), one));
+            a = f_mul(a, shrink), b = f_mul(b, shrink);
         }
-        u = f_mul(f_max(f_sub(f_abs(a), slack), zero), f_splat(limit->inverse_side)), t = f_mul(f_max(f_sub(f_abs(b), slack), zero), f_splat(limit->inverse_across));
-        const lf shrink = f_div(one, f_max(f_sqrt(f_add(f_mul(u, u), f_mul(t, t))), one));
-        a = f_mul(a, shrink), b = f_mul(b, shrink);
         const lf squared = f_add(f_mul(a, a), f_mul(b, b));
         const lf scale = f_div(one, f_add(one, squared));
         const lf twice = f_add(scale, scale);

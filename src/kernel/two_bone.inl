@@ -44,6 +44,12 @@ lane_inline lm take_pole(lv3 given, lv3 *pole) {
     return m_not(m_or(usable, f_eq(squared, zero)));
 }
 
+/* e^(gap / room), the share of its room that a soft reach leaves, for a gap <= 0: bounded, so that no lane overflows. */
+lane_inline lf eased_share(lf gap, lf room) {
+    const lf share = f_div(f_min(gap, f_splat(0.0f)), f_max(room, f_splat(1e-19f)));
+    return f_exp2(f_mul(share, f_splat(1.44269504088896f)));
+}
+
 /* Replaces *chosen by `hint` less its part along the axis, in lanes of `wanted` where enough remains; returns those lanes. */
 lane_inline lm take_hint(lm wanted, lv3 hint, lv3 axis, lf tolerance_squared, lv3 *chosen) {
     const lv3 rest = v3_reject(hint, axis);
@@ -137,7 +143,7 @@ lane_inline two_bone_out two_bone_core_fetching(const phx_two_bone_setup *setup,
     if (full && setup->soft) {
         const lf start = f_mul(length, f_splat(setup->soft_start)), room = f_sub(length, start);
         const lm soften = f_lt(start, distance);
-        const lf eased = f_exp2(f_mul(f_div(f_sub(start, distance), f_max(room, least_divisor)), f_splat(1.44269504088896f)));
+        const lf eased = eased_share(f_sub(start, distance), room);
         distance = f_select(soften, f_sub(length, f_mul(room, eased)), distance);
         flags = i_select(soften, i_or(flags, i_splat(PHX_FLAG_SOFTENED)), flags);
     }
@@ -146,7 +152,8 @@ lane_inline two_bone_out two_bone_core_fetching(const phx_two_bone_setup *setup,
         const lf low = f_sqrt(f_add(f_mul(gap, gap), f_mul(product, f_splat(setup->open_at_max_bend))));
         const lf high = f_sqrt(f_max(f_sub(f_mul(length, length), f_mul(product, f_splat(setup->short_at_min_bend))), zero));
         const lm limited = m_or(m_and(f_lt(distance, low), f_lt(nearest, low)), m_and(f_lt(high, distance), f_lt(high, farthest)));
-        nearest = f_max(nearest, low), farthest = f_min(farthest, high);
+        /* `high` of a knee that may only fold is rounded, and must still be a triangle's */
+        farthest = f_max(f_min(farthest, high), nearest), nearest = f_max(nearest, low);
         flags = i_select(limited, i_or(flags, i_splat(PHX_FLAG_LIMIT)), flags);
     }
     distance = f_min(f_max(distance, nearest), farthest);
@@ -303,6 +310,11 @@ lane_inline two_bone_out two_bone_core(const phx_two_bone_setup *setup, const tw
     return two_bone_core_fetching(setup, in, twist, full, NULL);
 }
 
+/* Residuals; of bad input as given, for where the root is not finite or far away, what is relative to it says nothing. */
+lane_cold lf gap_as_given(lm ok, lf residual, lv3 tip, lv3 target) {
+    return f_select(ok, residual, f_min(v3_length(v3_sub(target, tip)), f_splat(3.402823466e+38f)));
+}
+
 /* LANES legs of a block, the first in column `lane`. */
 lane_inline void two_bone_lanes(const phx_two_bone_setup *setup, phx_two_bone_block *block, phx_two_bone_extra *extra, uint32_t lane,
                                 phx_twist twist, int full, const char *later) {
@@ -322,7 +334,8 @@ lane_inline void two_bone_lanes(const phx_two_bone_setup *setup, phx_two_bone_bl
         in.weight = f_splat(1.0f), in.pole_weight = f_splat(1.0f);
         in.tip_from = q4_identity(), in.tip_to = (lq4){zero, zero, zero, zero};
     }
-    const two_bone_out out = two_bone_core_fetching(setup, &in, twist, full, later);
+    two_bone_out out = two_bone_core_fetching(setup, &in, twist, full, later);
+    if (lane_rare(!m_all(out.ok))) out.residual = gap_as_given(out.ok, out.residual, v3_load(&block->tip, lane), v3_load(&block->target, lane));
     fetch_part(later, FETCH_PARTS - 1);
     q4_store(&block->root_rotation, lane, out.root_rotation);
     q4_store(&block->mid_rotation, lane, out.mid_rotation);
@@ -417,7 +430,8 @@ lane_inline void two_bone_group(const phx_two_bone_setup *setup, const phx_two_b
         }
         if (job->target_rotation.data) in.tip_from = tip_world, in.tip_to = pack4(job->target_rotation, first, count);
     }
-    const two_bone_out out = two_bone_core(setup, &in, twist, full);
+    two_bone_out out = two_bone_core(setup, &in, twist, full);
+    if (lane_rare(!m_all(out.ok))) out.residual = gap_as_given(out.ok, out.residual, pack3(job->tip, first, count), pack3(job->target, first, count));
     if (later) prefetch_group(plan, later, 1);
     if (job->bend.data) unpack3(job->bend, first, count, out.bend);
     if (job->root_rotation.data) unpack4(job->root_rotation, first, count, out.root_rotation);

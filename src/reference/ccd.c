@@ -491,7 +491,8 @@ static uint32_t sweeps(ccd_chain *c, uint32_t budget, int fresh, int may_restart
     uint32_t since = 0, restarts = 0, used = 0;
     int arrived = 0;
     memcpy(c->best, c->frame, c->bones * sizeof *c->best);
-    if (c->setup->rounds && is_distant(c, residual) && unreachable <= 0.0f && c->goal_distance < c->length * 0.999999f)
+    if (c->setup->rounds && c->tolerance < residual && is_distant(c, residual) && unreachable <= 0.0f &&
+        c->goal_distance < c->length * 0.999999f)
         used = fabrik_rounds(c, budget, unreachable, &residual, &best, &arrived);
     uint32_t phase = residual < c->length * 0.025f;
     while (!arrived && c->tolerance < residual && used < budget) {
@@ -579,6 +580,9 @@ static void solve_chain(const void *call, phx_reference_chain *chain) {
     c.setup = setup, c.bones = bones, c.limited = setup->chain.limited != 0;
 
     /* what the chain is made of, and whether it is sound */
+    const phx_vec3 delta = sub3(chain->target, root);
+    const float target_distance = length3(delta);
+    const phx_vec3 aim = 1e-18f < target_distance ? scale3(delta, 1.0f / target_distance) : vec3(1.0f, 0.0f, 0.0f);
     int sound = chain->weight == chain->weight, no_length = 0;
     float total = 0.0f, longest = 0.0f, length[PHX_CHAIN_MAX_BONES];
     for (uint32_t j = 0; j < bones; ++j) {
@@ -586,18 +590,26 @@ static void solve_chain(const void *call, phx_reference_chain *chain) {
         float bone_length = length3(bone);
         const float wanted = chain->has_length ? chain->length[from + j] : settled_length(bone_length);
         sound &= 0.0f <= wanted && bone_length < 1e18f; /* with lengths given, only the second sees joints that are not finite */
-        bone = bone_length <= 1e-30f ? zero : scale3(bone, wanted / max1(bone_length, 1e-30f));
-        bone_length = bone_length <= 1e-30f ? 0.0f : wanted;
+        if (!(bone_length <= 1e-18f)) {
+            bone = scale3(bone, wanted / bone_length), bone_length = wanted;
+        } else if (chain->has_length && 1e-18f < wanted) { /* its joints coincide: along the bone before it, else toward the target */
+            const int leads = j && 1e-18f < length[j - 1];
+            bone = leads ? scale3(c.bone[j - 1], wanted / length[j - 1]) : scale3(aim, wanted);
+            bone_length = wanted;
+        } else {
+            bone = zero, bone_length = 0.0f;
+        }
         c.bone[j] = bone, length[j] = bone_length;
         total = total + bone_length;
         longest = max1(bone_length, longest);
     }
-    for (uint32_t j = 0; j < from; ++j) { /* joints that do not turn are looked at all the same */
-        sound &= length3(sub3(chain->position[j + 1], chain->position[j])) < 1e9f;
+    float still = 0.0f; /* length of the bones that do not turn: they are looked at all the same, and tolerances are shares of all bones */
+    for (uint32_t j = 0; j < from; ++j) {
+        const float bone_length = length3(sub3(chain->position[j + 1], chain->position[j]));
+        sound &= bone_length < 1e9f;
         if (chain->has_length) sound &= 0.0f <= chain->length[j] && chain->length[j] < 1e9f;
+        still = still + (chain->has_length ? chain->length[j] : settled_length(bone_length));
     }
-    const phx_vec3 delta = sub3(chain->target, root);
-    const float target_distance = length3(delta);
     sound &= 1e-9f < total && total < 1e9f && target_distance < 1e9f;
     if (chain->has_start)
         for (uint32_t j = 0; j < joints; ++j) sound &= dot3(chain->start[j], chain->start[j]) < 1e30f;
@@ -622,7 +634,7 @@ static void solve_chain(const void *call, phx_reference_chain *chain) {
     if (setup->chain.soft) {
         const float start = full * setup->chain.soft_start, room = full - start;
         if (start < distance) {
-            goal_distance = full - room * exp2_1((start - distance) / max1(room, 1e-30f) * 1.44269504088896f);
+            goal_distance = full - room * eased_share1(start - distance, room);
             flags |= PHX_FLAG_SOFTENED;
         }
     }
@@ -635,7 +647,7 @@ static void solve_chain(const void *call, phx_reference_chain *chain) {
     if (setup->chain.soft || setup->chain.stretch) c.goal = scale3(c.aim, goal_distance);
     c.goal_distance = goal_distance;
     c.length = full * stretch;
-    c.tolerance = full * setup->chain.tolerance;
+    c.tolerance = (full + still * unit) * setup->chain.tolerance;
     const float scale = unit * stretch, least = total * 1e-7f;
     float before = 0.0f, sum = 0.0f;
     for (uint32_t j = 0; j < bones; ++j) {

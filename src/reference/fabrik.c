@@ -177,7 +177,6 @@ static void begin(const phx_chain_setup *setup, const phx_reference_chain *chain
     if (!limb->ok) {
         limb->flags = whole <= 1e-9f ? PHX_FLAG_BAD_INPUT | PHX_FLAG_ZERO_LENGTH : PHX_FLAG_BAD_INPUT;
         limb->blame = 0;
-        limb->error = sub3(sub3(chain->position[bones], chain->position[0]), delta);
         return;
     }
     if (shortest <= whole * 1e-6f) limb->flags |= PHX_FLAG_ZERO_LENGTH;
@@ -189,7 +188,7 @@ static void begin(const phx_chain_setup *setup, const phx_reference_chain *chain
     if (setup->soft) {
         const float start = whole * setup->soft_start, room = whole - start;
         if (start < aimed) {
-            const float eased = exp2_1((start - aimed) / max1(room, 1e-30f) * 1.44269504088896f);
+            const float eased = eased_share1(start - aimed, room);
             aimed = whole - room * eased;
             target = scale3(axis, aimed);
             limb->flags |= PHX_FLAG_SOFTENED;
@@ -199,7 +198,7 @@ static void begin(const phx_chain_setup *setup, const phx_reference_chain *chain
     if (setup->stretch) {
         const float reach = min1(max1(aimed, nearest), whole);
         if (reach < distance) {
-            limb->stretch = min1(max1(distance / max1(reach, 1e-30f), 1.0f), setup->max_stretch);
+            limb->stretch = min1(max1(distance / max1(reach, 1e-19f), 1.0f), setup->max_stretch);
             if (1.0f < limb->stretch) limb->flags |= PHX_FLAG_STRETCHED;
         }
     }
@@ -430,7 +429,8 @@ static void solve(const void *any, phx_reference_chain *chain) {
     const phx_vec3 tip = limb.moved ? limb.at[bones - 1] : sub3(chain->position[bones], root);
     if (limb.moved)
         for (uint32_t i = 0; i < bones; ++i) chain->position[i + 1] = add3(root, limb.at[i]);
-    chain->residual = min1(length3(sub3(tip, limb.delta)), 3.402823466e+38f);
+    const phx_vec3 miss = limb.ok ? sub3(tip, limb.delta) : sub3(chain->target, chain->position[bones]); /* bad input: whatever the root */
+    chain->residual = min1(length3(miss), 3.402823466e+38f);
     chain->iterations = limb.rounds;
     chain->stretch = limb.moved ? limb.stretch : 1.0f;
     const int reached = limb.ok && chain->residual <= limb.whole * setup->chain.tolerance;

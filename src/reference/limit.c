@@ -12,6 +12,18 @@ static int clamp_twist(const phx_limit_setup *limit, float *p, float *w) {
     return 1;
 }
 
+/* A point outside the ellipse to its rim, nearly at right angles to it; *a along the longer half axis. The rim's normals at `guess`, a first
+ * guess of the foot, and at its mirror image meet on the long axis at c: where the line from there to the point leaves the ellipse is the
+ * foot. */
+static void to_rim(const phx_limit_setup *limit, float inverse_long, float inverse_short, float *a, float *b) {
+    const float x = max1(fabsf(*a) - limit->slack, 0.0f), y = max1(fabsf(*b) - limit->slack, 0.0f), flat = y * limit->narrow;
+    const float far = x / (inverse_long * sqrtf(some1(x * x + flat * flat))), guess = min1(x, far);
+    const float c = guess * limit->evolute, m = c * inverse_long, p = (x - c) * inverse_long, q = y * inverse_short;
+    const float room = max1((1.0f - m) * (1.0f + m), 0.0f), along = m * p;
+    const float share = min1(room / some1(along + sqrtf(along * along + (p * p + q * q) * room)), 1.0f);
+    *a = *a - copysignf((x - c) * (1.0f - share), *a), *b = copysignf(y * share, *b);
+}
+
 static int clamp_swing(const phx_limit_setup *limit, phx_vec3 *v, float *w) {
     const float inverse = 1.0f / (1.0f + *w);
     float a = dot3(*v, limit->side) * inverse, b = dot3(*v, limit->across) * inverse;
@@ -19,12 +31,13 @@ static int clamp_swing(const phx_limit_setup *limit, phx_vec3 *v, float *w) {
     float u = max1(fabsf(a) - most, 0.0f) * limit->inverse_side, t = max1(fabsf(b) - most, 0.0f) * limit->inverse_across;
     if (!(1.0f < u * u + t * t)) return 0;
     if (limit->type == PHX_LIMIT_ELLIPSE) {
-        a = max1(min1(a, limit->tan_side), -limit->tan_side);
-        b = max1(min1(b, limit->tan_across), -limit->tan_across);
+        if (limit->tan_side < limit->tan_across) to_rim(limit, limit->inverse_across, limit->inverse_side, &b, &a);
+        else to_rim(limit, limit->inverse_side, limit->inverse_across, &a, &b);
+    } else {
+        u = fabsf(a) * limit->inverse_side, t = fabsf(b) * limit->inverse_across;
+        const float shrink = 1.0f / max1(sqrtf(u * u + t * t), 1.0f);
+        a = a * shrink, b = b * shrink;
     }
-    u = max1(fabsf(a) - slack, 0.0f) * limit->inverse_side, t = max1(fabsf(b) - slack, 0.0f) * limit->inverse_across;
-    const float shrink = 1.0f / max1(sqrtf(u * u + t * t), 1.0f);
-    a = a * shrink, b = b * shrink;
     const float squared = a * a + b * b;
     const float scale = 1.0f / (1.0f + squared);
     const float twice = scale + scale;

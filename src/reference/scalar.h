@@ -163,6 +163,9 @@ static inline float exp2_1(float x) {
     return p * power;
 }
 
+/* e^(gap / room), the share of its room that a soft reach leaves, for a gap <= 0 */
+static inline float eased_share1(float gap, float room) { return exp2_1(min1(gap, 0.0f) / max1(room, 1e-19f) * 1.44269504088896f); }
+
 /* share of an old value that stays after dt seconds: 2^(-dt / half-life); all of it for dt <= 0, none for half-life 0 */
 static inline float keep1(float dt, float half_life) {
     if (dt <= 0.0f) return 1.0f;

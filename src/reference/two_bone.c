@@ -65,7 +65,7 @@ phx_leg_out phx_reference_leg(const phx_two_bone_setup *setup, const phx_leg_in 
     if (setup->soft) {
         const float start = length * setup->soft_start, room = length - start;
         if (start < distance) {
-            distance = length - room * exp2_1((start - distance) / max1(room, 1e-30f) * 1.44269504088896f);
+            distance = length - room * eased_share1(start - distance, room);
             flags |= PHX_FLAG_SOFTENED;
         }
     }
@@ -74,7 +74,8 @@ phx_leg_out phx_reference_leg(const phx_two_bone_setup *setup, const phx_leg_in 
         const float low = sqrtf(gap * gap + product * setup->open_at_max_bend);
         const float high = sqrtf(max1(length * length - product * setup->short_at_min_bend, 0.0f));
         if ((distance < low && nearest < low) || (high < distance && high < farthest)) flags |= PHX_FLAG_LIMIT;
-        nearest = max1(nearest, low), farthest = min1(farthest, high);
+        /* `high` of a knee that may only fold is rounded, and must still be a triangle's */
+        farthest = max1(min1(farthest, high), nearest), nearest = max1(nearest, low);
     }
     distance = min1(max1(distance, nearest), farthest);
     if (setup->stretch && distance < target_distance) {
@@ -201,6 +202,9 @@ static phx_leg_in plain_leg(phx_vec3 root, phx_vec3 mid, phx_vec3 tip, phx_vec3 
     return in;
 }
 
+/* residual of bad input: where the root is not finite or far away, what is relative to it says nothing */
+static float gap_as_given(phx_vec3 tip, phx_vec3 target) { return min1(length3(sub3(target, tip)), FLT_MAX); }
+
 void phx_reference_two_bone_blocks(const phx_two_bone_setup *setup, phx_two_bone_block *blocks, phx_two_bone_extra *extras, size_t count) {
     for (size_t k = 0; k < count; ++k) {
         phx_two_bone_block *block = blocks + k;
@@ -213,7 +217,8 @@ void phx_reference_two_bone_blocks(const phx_two_bone_setup *setup, phx_two_bone
                 in.weight = extra->weight.v[lane], in.pole_weight = extra->pole_weight.v[lane];
                 in.tip_from = row4(&extra->tip_from, lane), in.tip_to = row4(&extra->tip_to, lane);
             }
-            const phx_leg_out out = phx_reference_leg(setup, &in);
+            phx_leg_out out = phx_reference_leg(setup, &in);
+            if (!out.ok) out.residual = gap_as_given(tip, row3(&block->target, lane));
             set_row4(&block->root_rotation, lane, out.root_rotation);
             set_row4(&block->mid_rotation, lane, out.mid_rotation);
             set_row3(&block->bend, lane, out.bend);
@@ -248,7 +253,8 @@ void phx_reference_two_bone_job(const phx_two_bone_setup *setup, const phx_two_b
         }
         if (job->target_rotation.data) in.tip_from = tip_world, in.tip_to = read4(job->target_rotation, i, identity);
 
-        const phx_leg_out out = phx_reference_leg(setup, &in);
+        phx_leg_out out = phx_reference_leg(setup, &in);
+        if (!out.ok) out.residual = gap_as_given(tip, read3(job->target, i, none));
 
         const phx_vec3 elbow = add3(root, out.upper);
         const phx_result result = {out.residual, out.ok ? 1u : 0u, out.flags};

@@ -7,7 +7,7 @@ static phx_chain_params take_chain_params(fuzz_bytes *b, uint32_t which) {
     params.max_iterations = which & 1 ? take_below(b, 24) : 8;
     if (which & 2) params.soft_start = take_parameter(b, 0.5f, 1.0f);
     if (which & 4) params.max_stretch = take_parameter(b, 1.0f, 2.0f);
-    if (which & 8) params.tolerance = take_parameter(b, 0.0f, 0.1f);
+    if (which & 8) params.tolerance = take_parameter(b, 0.0f, 1.0f);
     if (which & 16) params.direction_tolerance = take_parameter(b, 1e-6f, 0.5f);
     if (which & 32 && FUZZ_SOLVER == 0) params.twist = PHX_TWIST_PLANE;
     return params;

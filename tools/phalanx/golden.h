@@ -10,11 +10,11 @@ static const struct {
     const char *workload;
     uint64_t hash;
 } golden[] = {
-    {"two_bone", 0x584f4a444784048eu},
-    {"fabrik", 0xc7452ab2020da4dau},
-    {"ccd", 0xd101fbd8414e7e6bu},
-    {"aim", 0xa7468cf6f7bd87e7u},
-    {"limit", 0x4969be8d3d19e1ceu},
+    {"two_bone", 0xe70d86762f238845u},
+    {"fabrik", 0x4a8b1152843323abu},
+    {"ccd", 0x116cd062ad2c8df7u},
+    {"aim", 0x4213504e15aad924u},
+    {"limit", 0x6fa299634402dd01u},
     {"pose", 0x1869b31d9d20f79cu},
     {"crowd", 0xe57860cd84a6fd53u},
     {"tiles", 0x22287066b00ea20cu},
