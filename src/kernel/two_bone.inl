@@ -315,6 +315,11 @@ lane_cold lf gap_as_given(lm ok, lf residual, lv3 tip, lv3 target) {
     return f_select(ok, residual, f_min(v3_length(v3_sub(target, tip)), f_splat(3.402823466e+38f)));
 }
 
+lane_cold void residual_as_given(phx_two_bone_block *block, uint32_t lane, lm ok) {
+    float *residual = block->residual.v + lane;
+    f_store(residual, gap_as_given(ok, f_load(residual), v3_load(&block->tip, lane), v3_load(&block->target, lane)));
+}
+
 /* LANES legs of a block, the first in column `lane`. */
 lane_inline void two_bone_lanes(const phx_two_bone_setup *setup, phx_two_bone_block *block, phx_two_bone_extra *extra, uint32_t lane,
                                 phx_twist twist, int full, const char *later) {
@@ -334,8 +339,7 @@ lane_inline void two_bone_lanes(const phx_two_bone_setup *setup, phx_two_bone_bl
         in.weight = f_splat(1.0f), in.pole_weight = f_splat(1.0f);
         in.tip_from = q4_identity(), in.tip_to = (lq4){zero, zero, zero, zero};
     }
-    two_bone_out out = two_bone_core_fetching(setup, &in, twist, full, later);
-    if (lane_rare(!m_all(out.ok))) out.residual = gap_as_given(out.ok, out.residual, v3_load(&block->tip, lane), v3_load(&block->target, lane));
+    const two_bone_out out = two_bone_core_fetching(setup, &in, twist, full, later);
     fetch_part(later, FETCH_PARTS - 1);
     q4_store(&block->root_rotation, lane, out.root_rotation);
     q4_store(&block->mid_rotation, lane, out.mid_rotation);
@@ -349,6 +353,7 @@ lane_inline void two_bone_lanes(const phx_two_bone_setup *setup, phx_two_bone_bl
         v3_store(&extra->tip_position, lane, v3_select(out.moved, v3_add(elbow, out.lower), tip));
         f_store(extra->stretch.v + lane, out.stretch);
     }
+    if (lane_rare(!m_all(out.ok))) residual_as_given(block, lane, out.ok); /* last, when nothing else is in registers */
 }
 
 lane_inline void two_bone_loop(const phx_two_bone_setup *setup, phx_two_bone_block *blocks, phx_two_bone_extra *extras, size_t count,
