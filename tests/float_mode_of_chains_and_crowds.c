@@ -239,18 +239,6 @@ static void valid_chains_raise_nothing(void **state) {
     }
 }
 
-/* clang before 19 divides in a crowd's kernels before it knows that it is wanted, and cannot be told of traps there: see CMakeLists.txt */
-static int minds_traps(const phx_backend *backend) {
-#if defined(__clang__) && __clang_major__ < 19
-    static int said;
-    if (phx_backend_lanes(backend) == 1) return 1;
-    if (!said++) printf("# skipped: exceptions of crowds but the reference's: this compiler is clang %d\n", __clang_major__);
-    return 0;
-#else
-    return (void)backend, 1;
-#endif
-}
-
 static void crowds_in_every_mode(void **state) {
     (void)state;
     enum { CHARACTERS = 70, FRAMES = 40 };
@@ -286,7 +274,7 @@ static void crowds_in_every_mode(void **state) {
                     assert_int_equal(status, PHX_OK);
                     assert_int_equal(between, modes[m]);
                     assert_int_equal(after, modes[m]);
-                    if (raised && minds_traps(backend)) print_error("%s, frame %d: raised 0x%x\n", phx_backend_name(backend), f, raised), fail();
+                    if (raised) print_error("%s, frame %d: raised 0x%x\n", phx_backend_name(backend), f, raised), fail();
                 }
             }
             if (m == 0 && b == 0) memcpy(plain, poses, sizeof poses);
@@ -303,7 +291,6 @@ static void valid_crowds_fire_no_trap(void **state) {
     static phx_transform poses[CHARACTERS * RIG_JOINTS];
     FOR_EACH_BACKEND(backend) for (int kind = 0; kind < 2; ++kind) {
         phx_crowd_def def = rig_def(backend, CHARACTERS);
-        if (!minds_traps(backend)) continue;
         if (kind) def.params.pelvis_spring = 1, def.params.ray_reuse = 0.03f, def.params.soft_start = 0.95f, def.replay = 1;
         if (kind) def.params.pelvis_shift = def.params.pelvis_pitch = def.params.pelvis_roll = 0.5f, def.params.still_tolerance = 0.02f;
         phx_crowd *crowd = phx_crowd_create(&def, NULL);
