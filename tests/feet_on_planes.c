@@ -106,6 +106,30 @@ static void a_foot_that_may_not_turn_that_far_does_not_sink_in(void **state) {
     }
 }
 
+/* Toes bend to ground that is too steep for the foot, in frames that asked for no ray of it as well, and where rays miss for a moment. */
+static void toes_lie_on_steep_ground_in_every_frame(void **state) {
+    (void)state;
+    FOR_EACH_BACKEND(backend) {
+        for (int reuse = 0; reuse < 2; ++reuse) {
+            const place plane = {{0, 0, 0}, {0, cosf(0.45f), -sinf(0.45f)}};
+            phx_crowd_def def = rig_def(backend, 1);
+            def.params.max_foot_pitch = 0.1f, def.params.ray_reuse = reuse ? 0.5f : 0;
+            phx_crowd *crowd = phx_crowd_create(&def, NULL);
+            phx_vec3 positions[RIG_JOINTS];
+            phx_quat rotations[RIG_JOINTS];
+            for (int f = 0; f < 120; ++f) {
+                frame_on(crowd, &plane, 1.0f / 60, NULL, positions, rotations);
+                if (f < 90) continue; /* the attitude has come to rest */
+                for (int leg = 0; leg < 2; ++leg) {
+                    const phx_vec3 up = rotated(rotations[7 + 5 * leg], (phx_vec3){0, 1, 0});
+                    assert_true(fabsf(up.x) < 1e-3f && fabsf(up.y - plane.normal.y) < 1e-3f && fabsf(up.z - plane.normal.z) < 1e-3f);
+                }
+            }
+            phx_crowd_destroy(crowd);
+        }
+    }
+}
+
 static void a_bent_knee_stays_in_the_plane_of_the_clip(void **state) {
     (void)state;
     FOR_EACH_BACKEND(backend) {
@@ -179,6 +203,7 @@ static void a_spring_follows_its_closed_form(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(soles_lie_in_the_plane_whatever_way_it_slopes),
+        cmocka_unit_test(toes_lie_on_steep_ground_in_every_frame),
         cmocka_unit_test(a_foot_that_may_not_turn_that_far_does_not_sink_in),
         cmocka_unit_test(a_bent_knee_stays_in_the_plane_of_the_clip),
         cmocka_unit_test(a_foot_lets_go_of_a_body_that_was_replaced),

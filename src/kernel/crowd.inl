@@ -750,7 +750,7 @@ lane_inline void place_foot(const phx_crowd_task *task, const crowd_lanes *l, ui
     goal->turn = lean_after(up, &work->lean, yaw, yaw_cos);
     const lm floating = f_lt(weight, one);
     if (m_any(floating)) goal->turn = q4_select(floating, q4_fraction(goal->turn, weight), goal->turn);
-    goal->toes = m_and(l->good, m_and(work->limited, work->plane.seen));
+    goal->toes = m_and(l->good, work->limited);
     if (m_any(goal->toes)) { /* the toes lie on the ground that is too steep for the foot */
         const lv3 steep = v3_unit(up_mix(up, normal, f_mul(work->support, weight)));
         const lq4 toe = q4_between_near(work->lean.tilt, steep);

@@ -519,7 +519,7 @@ static leg_work place_foot(const phx_crowd_task *task, const one *o, uint32_t le
     work.target = mix3(ankle, placed, weight);
     work.turn = lean_after(up, &foot_lean, yaw, yaw_cos);
     if (weight < 1.0f) work.turn = fraction4(work.turn, weight);
-    work.toes = limited && plane.seen;
+    work.toes = limited;
     work.toe_turn = quat_identity();
     const phx_vec3 untilted = scale3(sub3(tilt, attitude), length);
     const float tolerance = setup->still, squared = tolerance * tolerance, slack = (1.0f - weight) * length;
