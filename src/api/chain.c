@@ -29,10 +29,8 @@ size_t phx_chain_job_block_count(const phx_chain_job *job) {
 phx_status phx_chain_check_ranges(const char *name, const phx_chain_params *params, phx_report *report) {
     if (params->twist != PHX_TWIST_PLANE && params->twist != PHX_TWIST_INHERIT)
         return phx_reject(report, PHX_ERROR_VALUE, "%s: 'twist' is %d, neither PHX_TWIST_PLANE nor PHX_TWIST_INHERIT", name, (int)params->twist);
-    if (params->max_iterations < 1 || params->max_iterations > 1024)
-        return phx_reject(report, PHX_ERROR_VALUE, "%s: 'max_iterations' is %u, outside [1, 1024]%s", name, (unsigned)params->max_iterations,
-                          params->max_iterations == 0 ? ": if the whole struct is zero, start from its ..._default()" : "");
-    phx_status status = phx_check_range(name, "tolerance", params->tolerance, 0.0f, 1.0f, report);
+    phx_status status = phx_check_range(name, "max_iterations", (float)params->max_iterations, 1.0f, 1024.0f, report);
+    if (!status) status = phx_check_range(name, "tolerance", params->tolerance, 0.0f, 1.0f, report);
     if (!status) status = phx_check_range(name, "direction_tolerance", params->direction_tolerance, 1e-6f, 0.5f, report);
     if (!status) status = phx_check_range(name, "soft_start", params->soft_start, 1e-3f, 1.0f, report);
     if (!status) status = phx_check_range(name, "max_stretch", params->max_stretch, 1.0f, 16.0f, report);

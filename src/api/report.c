@@ -110,7 +110,6 @@ int phx_overlaps_itself(size_t chain_stride, size_t joint_stride, size_t size, s
 
 phx_status phx_check_range(const char *job, const char *name, float value, float low, float high, phx_report *report) {
     if (low <= value && value <= high) return PHX_OK;
-    static const char *const zeroed = ": if the whole struct is zero, start from its ..._default()";
     return phx_reject(report, PHX_ERROR_VALUE, "%s: '%s' is %.9g, outside [%g, %g]%s", job, name, (double)value, (double)low, (double)high,
-                      value == 0.0f ? zeroed : "");
+                      value == 0.0f ? ": if the whole struct is zero, start from its ..._default()" : "");
 }

@@ -288,7 +288,7 @@ phx_status phx_capture_tile(const phx_crowd *crowd, const phx_crowd_frame *frame
     uint32_t first;
     if (!begun(crowd, frame, bytes, &l, &first)) return PHX_ERROR_STATE;
     if (tile >= phx_crowd_frame_tiles(crowd, frame)) return PHX_ERROR_COUNT;
-    const size_t workspace = (crowd->per_tile ? tile : frame->worker) * (size_t)PHX_TILE_GROUPS;
+    const size_t workspace = phx_workspace_of(crowd, frame, tile) * PHX_TILE_GROUPS;
     for (uint32_t i = 0; i < PHX_TILE_CHARACTERS; ++i) {
         const uint32_t character = tile * PHX_TILE_CHARACTERS + i, lane = i % PHX_BLOCK_LANES;
         if (character < first || character - first >= l.characters) continue;

@@ -384,11 +384,6 @@ void phx_crowd_destroy(phx_crowd *crowd) {
     allocator.release(allocator.context, crowd->memory);
 }
 
-int phx_crowd_leg_count(const phx_crowd *crowd, uint32_t *legs) {
-    *legs = crowd ? crowd->setup.leg_count : 1;
-    return crowd != NULL;
-}
-
 size_t phx_crowd_memory(const phx_crowd *crowd) { return crowd ? crowd->size : 0; }
 const phx_backend *phx_crowd_backend(const phx_crowd *crowd) { return crowd ? crowd->backend : NULL; }
 
@@ -453,7 +448,7 @@ phx_crowd_step phx_crowd_step_of(const phx_crowd_setup *setup, float dt) {
 /* to be solved, or only prepared */
 static phx_crowd_task task_of(phx_crowd *crowd, const phx_crowd_frame *frame, uint32_t tile, int solved) {
     const phx_crowd_setup *setup = &crowd->setup;
-    const size_t groups = PHX_TILE_GROUPS, workspace = (crowd->per_tile ? tile : frame->worker) * groups, state = tile * groups;
+    const size_t groups = PHX_TILE_GROUPS, workspace = phx_workspace_of(crowd, frame, tile) * groups, state = tile * groups;
     const float dt = frame->dt > 0.0f ? min1(frame->dt, 1e6f) : 0.0f; /* NaN and negative: 0 */
     phx_crowd_task task;
     task.setup = setup, task.frame = frame;
@@ -483,7 +478,7 @@ phx_ray_blocks phx_crowd_prepare(phx_crowd *crowd, const phx_crowd_frame *frame,
     if (validate(crowd, frame, 0, NULL) || tile >= phx_crowd_frame_tiles(crowd, frame)) return rays;
     phx_crowd_task task = task_of(crowd, frame, tile, 0);
     task.wanted = rays.active;
-    crowd->prepared[crowd->per_tile ? tile : frame->worker] = (phx_prepared){tile + 1, task.count};
+    crowd->prepared[phx_workspace_of(crowd, frame, tile)] = (phx_prepared){tile + 1, task.count};
     crowd->backend->crowd_prepare(&task);
     const uint32_t groups = (task.count + PHX_BLOCK_LANES - 1) / PHX_BLOCK_LANES;
     rays.blocks = task.rays, rays.count = groups * crowd->setup.leg_count * 2;
@@ -496,7 +491,7 @@ phx_status phx_crowd_solve(phx_crowd *crowd, const phx_crowd_frame *frame, uint3
     if (status) return status;
     if (tile >= phx_crowd_frame_tiles(crowd, frame)) return PHX_ERROR_COUNT;
     const phx_crowd_task task = task_of(crowd, frame, tile, 1);
-    phx_prepared *prepared = crowd->prepared + (crowd->per_tile ? tile : frame->worker);
+    phx_prepared *prepared = crowd->prepared + phx_workspace_of(crowd, frame, tile);
     if (prepared->tile != tile + 1 || prepared->count < task.count) return PHX_ERROR_STATE;
     prepared->tile = 0;
     crowd->backend->crowd_solve(&task);

@@ -201,7 +201,9 @@ struct phx_crowd {
     phx_prepared *prepared;
 };
 
-/* Legs of a crowd's rig; false where the crowd is NULL. */
-int phx_crowd_leg_count(const phx_crowd *crowd, uint32_t *legs);
+/* which workspace a tile has in this frame */
+static inline size_t phx_workspace_of(const phx_crowd *crowd, const phx_crowd_frame *frame, uint32_t tile) {
+    return crowd->per_tile ? tile : frame->worker;
+}
 
 #endif

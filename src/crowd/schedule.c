@@ -62,8 +62,7 @@ static uint32_t score_of(phx_view priority, phx_view age, phx_view flags, size_t
 phx_status phx_crowd_schedule(const phx_crowd *crowd, uint32_t count, uint32_t budget_feet, phx_view priority, phx_view age, phx_view flags,
                               phx_report *report) {
     static const char name[] = "crowd schedule";
-    uint32_t legs;
-    if (!phx_crowd_leg_count(crowd, &legs)) return phx_reject(report, PHX_ERROR_NULL, "%s: 'crowd' is NULL", name);
+    if (!crowd) return phx_reject(report, PHX_ERROR_NULL, "%s: 'crowd' is NULL", name);
     if (!crowd->setup.replay)
         return phx_reject(report, PHX_ERROR_STATE, "%s: the crowd was defined with replay 0, and cannot repeat corrections; set def.replay = 1", name);
     const phx_field fields[] = {{"priority", &priority, 4, 1, 0}, {"age", &age, 4, 1, 1}, {"flags", &flags, 4, 1, 1}};
@@ -74,7 +73,7 @@ phx_status phx_crowd_schedule(const phx_crowd *crowd, uint32_t count, uint32_t b
     static const struct {
         uint32_t shift, bits;
     } digits[3] = {{21, 11}, {10, 11}, {0, 10}};
-    uint32_t fits = budget_feet / legs, prefix = 0, mask = 0;
+    uint32_t fits = budget_feet / crowd->setup.leg_count, prefix = 0, mask = 0;
     for (int d = 0; d < 3; ++d) {
         uint32_t histogram[2048] = {0};
         for (uint32_t i = 0; i < count; ++i) {
