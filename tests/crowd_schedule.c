@@ -217,6 +217,24 @@ static void the_budget_goes_to_teleported_characters_first(void **state) {
     phx_crowd_destroy(crowd);
 }
 
+/* Off is off, whatever the priority, and takes nothing of the budget; teleported ones go by score among themselves. */
+static void who_is_off_takes_no_budget(void **state) {
+    (void)state;
+    phx_crowd *crowd = make_crowd(4, 1);
+    float priority[4] = {9, 8, 1, 2};
+    uint32_t age[4] = {0, 0, 0, 0}, flags[4] = {PHX_CHARACTER_OFF, PHX_CHARACTER_OFF | PHX_CHARACTER_TELEPORT, 0, 0};
+    assert_int_equal(phx_crowd_schedule(crowd, 4, 2, PHX_VIEW_ARRAY(priority), PHX_VIEW_ARRAY(age), PHX_VIEW_ARRAY(flags), NULL), PHX_OK);
+    const phx_lod expected[4] = {PHX_LOD_OFF, PHX_LOD_OFF, PHX_LOD_REPLAY, PHX_LOD_FULL};
+    for (int i = 0; i < 4; ++i) assert_int_equal(flags[i] >> PHX_CHARACTER_LOD_SHIFT & 3, expected[i]);
+    for (int i = 0; i < 4; ++i) priority[i] = 0.1f * (float)(i + 1), age[i] = 0, flags[i] = PHX_CHARACTER_TELEPORT;
+    const uint32_t solved[] = {3, 2, 3, 1}; /* 0.4; 0.3 x 2 above 0.4; 0.4 x 2 above 0.2 x 3 and 0.3; 0.2 x 4 above 0.6 and 0.4 */
+    for (int frame = 0; frame < 4; ++frame) {
+        assert_int_equal(phx_crowd_schedule(crowd, 4, 2, PHX_VIEW_ARRAY(priority), PHX_VIEW_ARRAY(age), PHX_VIEW_ARRAY(flags), NULL), PHX_OK);
+        for (uint32_t i = 0; i < 4; ++i) assert_int_equal((flags[i] >> PHX_CHARACTER_LOD_SHIFT & 3) == PHX_LOD_FULL, i == solved[frame]);
+    }
+    phx_crowd_destroy(crowd);
+}
+
 static void a_crowd_without_replay_refuses_it(void **state) {
     (void)state;
     phx_crowd_def def = rig_def(NULL, 3);
@@ -376,7 +394,7 @@ static void poses_that_overlap_are_named(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_teleport_is_not_lost_in_a_replay), cmocka_unit_test(the_budget_goes_to_teleported_characters_first),
-        cmocka_unit_test(a_crowd_without_replay_refuses_it),
+        cmocka_unit_test(a_crowd_without_replay_refuses_it), cmocka_unit_test(who_is_off_takes_no_budget),
         cmocka_unit_test(a_tile_is_solved_once_after_it_was_prepared), cmocka_unit_test(poses_that_overlap_are_named),
         cmocka_unit_test(the_pelvis_keeps_its_range_whatever_the_root_does),
         cmocka_unit_test(the_budget_goes_to_the_highest_scores), cmocka_unit_test(wrong_arguments_are_named),

@@ -393,6 +393,37 @@ static void limits_and_poses_in_every_mode(void **state) {
     free(workspace);
 }
 
+/* A swinging foot of one character that was skipped wakes the look ahead; the others, and lanes without characters, have no time at all. */
+static void a_frame_without_time_after_a_replay_raises_nothing(void **state) {
+    (void)state;
+    if (!minds_traps()) return;
+    FOR_EACH_BACKEND(backend) {
+        phx_crowd_def def = rig_def(backend, 2);
+        def.replay = 1;
+        phx_crowd *crowd = phx_crowd_create(&def, NULL);
+        assert_non_null(crowd);
+        phx_transform poses[2 * RIG_JOINTS];
+        phx_vec3 roots[2] = {{0, 0, 0}, {1, 0, 0}};
+        uint32_t flags[2] = {0, 0};
+        for (int f = 0; f < 3; ++f) {
+            for (int c = 0; c < 2; ++c) {
+                rig_walk(poses + c * RIG_JOINTS, 0.3f);
+                poses[c * RIG_JOINTS + RIG_HIPS].translation.y += 0.2f; /* nobody stands */
+                roots[c].z += f == 2 ? 3.0f : 0.05f;
+            }
+            flags[1] = f == 1 ? PHX_CHARACTER_LOD(PHX_LOD_REPLAY) : 0;
+            phx_crowd_frame frame;
+            memset(&frame, 0, sizeof frame);
+            frame.count = 2, frame.dt = f == 2 ? 0 : 1.0f / 60, frame.poses = phx_poses_of(poses, RIG_JOINTS);
+            frame.root_position = PHX_VIEW_ARRAY(roots), frame.flags = PHX_VIEW_ARRAY(flags);
+            feclearexcept(FE_ALL_EXCEPT);
+            run_frame(crowd, &frame, ground_hills, NULL);
+            assert_int_equal(fetestexcept(TRAPS), 0);
+        }
+        phx_crowd_destroy(crowd);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(chains_in_every_mode),
@@ -400,6 +431,7 @@ int main(void) {
         cmocka_unit_test(crowds_in_every_mode),
         cmocka_unit_test(valid_crowds_fire_no_trap),
         cmocka_unit_test(limits_and_poses_in_every_mode),
+        cmocka_unit_test(a_frame_without_time_after_a_replay_raises_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

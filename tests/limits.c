@@ -289,6 +289,26 @@ static void limits_applied_again_and_again_do_not_creep(void **state) {
     }
 }
 
+/* A side that is nearly the axis still gives an ellipse whose twist is about the axis alone. */
+static void a_side_near_the_axis_is_made_orthogonal(void **state) {
+    (void)state;
+    random_state r = random_seeded("sides near the axis", 0x51DE);
+    FOR_EACH_BACKEND(backend) for (int round = 0; round < 4000; ++round) {
+        const phx_vec3 axis = random_direction(&r), away = random_direction(&r);
+        phx_limit limit = phx_limit_ellipse(axis, (phx_vec3){axis.x + 1.1e-3f * away.x, axis.y + 1.1e-3f * away.y, axis.z + 1.1e-3f * away.z}, 2.8f, 2.5f);
+        if (phx_limit_validate(&limit, NULL) != PHX_OK) continue;
+        limit.twist_min = limit.twist_max = 0.5f;
+        double swing, n[3], twist, unit_axis[3];
+        unit3(axis, unit_axis);
+        /* within the ellipse, so that the twist alone is limited; not near the half turn, where it is not defined */
+        phx_quat q = narrow(about((double[]){1, 0, 0}, 0)), turned = random_rotation(&r);
+        split(wide(turned), q, unit_axis, &swing, n, &twist);
+        if (swing > 2.7) continue;
+        split(wide(apply(backend, &limit, turned, NULL)), limit.rest, unit_axis, &swing, n, &twist);
+        if (outside(twist, 0.5, 0.5) > 1e-4) fail_msg("%s: the twist is %.9g, not 0.5", phx_backend_name(backend), twist);
+    }
+}
+
 static void half_turns_are_defined(void **state) {
     (void)state;
     FOR_EACH_BACKEND(backend) {
@@ -384,6 +404,7 @@ int main(void) {
         cmocka_unit_test(hinge_keeps_the_sign_of_its_angle),
         cmocka_unit_test(what_a_hinge_has_no_use_for_is_not_read),
         cmocka_unit_test(a_range_may_pass_pi),
+        cmocka_unit_test(a_side_near_the_axis_is_made_orthogonal),
         cmocka_unit_test(limits_applied_again_and_again_do_not_creep),
         cmocka_unit_test(a_narrow_ellipse_keeps_the_part_along_its_long_axis),
         cmocka_unit_test(a_swing_goes_to_nearly_the_nearest_point_of_its_ellipse),

@@ -35,7 +35,8 @@ typedef enum phx_ccd_mode {
 typedef struct phx_ccd_params {
     phx_chain_params chain; /* `twist` must be PHX_TWIST_INHERIT: a joint's twist comes of its turns */
     phx_ccd_mode mode;
-    uint32_t from;          /* first joint that turns; those before it stay as animated; default 0 */
+    uint32_t from;          /* first joint that turns; those before it stay as animated; default 0. Where no bone from there on has a length
+                               the chain is bad input */
     float damping;          /* plain mode: the share of each turn that is taken; (0, 1], default 1 */
     float max_turn;         /* the most that a joint turns in one sweep, radians; (0, pi], pi = off (default) */
     uint32_t restarts;      /* how often a limited chain that stalls starts again from another pose; [0, 8], default 3. A chain

@@ -97,8 +97,8 @@ typedef struct phx_crowd_params {
     float max_pelvis_lean;    /* both together turn the pelvis at most this far, radians; [0, 1], default 0.35 */
     float still_tolerance;    /* a character that stands, whose filters have come to rest, and of which since its last solve neither hip, knee,
                                  heel, ball nor root moved farther than this, metres, nor the ground under a foot over as much, is not solved
-                                 again: the last local corrections are repeated, and a foot is off by four times this at most; default 0 = always
-                                 solve. Rays are asked for all the same. */
+                                 again: the last local corrections are repeated, and a foot that is locked is off by four times this at most; [0, 1], default 0
+                                 = always solve. Rays are asked for all the same. */
 } phx_crowd_params;
 
 /* For a leg of 0.9 m. */
@@ -249,8 +249,8 @@ typedef struct phx_crowd_callbacks {
 PHX_API phx_status phx_crowd_run(phx_crowd *crowd, const phx_crowd_frame *frame, const phx_crowd_callbacks *callbacks, phx_report *report);
 
 /* Levels of detail within a budget. Writes into bits 8 and 9 of each character's flags: the characters with the highest priority x
- * (age + 1) are solved in full, as many as `budget_feet` allow; the others replay; those of priority 0 (or less, or NaN) are off.
- * Characters with PHX_CHARACTER_TELEPORT come before all others. Equal scores go to the lower index first, so the choice depends on nothing but the arguments. age counts the frames since a
+ * (age + 1) are solved in full, as many as `budget_feet` allow; the others replay; those of priority 0 (or less, or NaN) or with PHX_CHARACTER_OFF are off.
+ * Characters with PHX_CHARACTER_TELEPORT come before all others, in the same order. Equal scores go to the lower index first, so the choice depends on nothing but the arguments. age counts the frames since a
  * character was last solved and is kept by this call: start it at any value, 0 for example.
  *   priority  float per character     age  uint32_t per character, in and out     flags  uint32_t per character, in and out */
 PHX_API phx_status phx_crowd_schedule(const phx_crowd *crowd, uint32_t count, uint32_t budget_feet, phx_view priority, phx_view age, phx_view flags,

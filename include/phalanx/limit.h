@@ -29,7 +29,8 @@ typedef enum phx_limit_type {
 typedef struct phx_limit {
     phx_limit_type type;
     phx_quat rest;               /* the joint's local rotation in the rest pose; normalised by the library */
-    phx_vec3 axis;               /* hinge: the axis; else: the twist axis, most often along the bone. Joint's rest frame, any length */
+    phx_vec3 axis;               /* hinge: the axis; else: the twist axis, most often along the bone. Joint's rest frame, of a length
+                                    between 1e-12 and 1e12 */
     phx_vec3 side;               /* ellipse only: first swing axis, made orthogonal to `axis` */
     float min, max;              /* hinge: radians, min <= max <= min + 2 pi, both within [-2 pi, 2 pi] */
     float max_swing;             /* cone, ellipse: radians in [0, pi] */

@@ -98,7 +98,8 @@ phx_limit_setup phx_limit_prepare(const phx_limit *limit) {
     sincos1(0.25f * (low + high), &setup.middle_sin, &setup.middle_cos);
     sincos1(min1(0.25f * (high - low), 0.5f * pi), &setup.range_sin, &setup.range_cos);
     const phx_vec3 spare = fabsf(setup.axis.x) <= fabsf(setup.axis.y) ? vec3(1.0f, 0.0f, 0.0f) : vec3(0.0f, 1.0f, 0.0f);
-    setup.side = unit(reject3(ellipse ? unit(limit->side) : spare, setup.axis));
+    const phx_vec3 aside = unit(reject3(ellipse ? unit(limit->side) : spare, setup.axis));
+    setup.side = ellipse ? unit(reject3(aside, setup.axis)) : aside; /* twice: a side close to the axis leaves little, with its rounding */
     setup.across = cross3(setup.axis, setup.side);
     setup.tan_side = hinge ? 1.0f : tangent_of_quarter(limit->max_swing); /* a hinge's swing is nobody's business, and may be anything */
     setup.tan_across = ellipse ? tangent_of_quarter(limit->max_swing_across) : setup.tan_side;

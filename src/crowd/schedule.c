@@ -46,17 +46,17 @@ static uint32_t read_word(phx_view view, size_t index) {
 static void write_word(phx_view view, size_t index, uint32_t value) { memcpy((char *)view.data + index * view.stride, &value, sizeof value); }
 
 /* bits of priority * (age + 1): positive floats are in the order of their bits; 0 for characters that are off. One that was teleported has
- * nothing to repeat, and comes first. */
+ * nothing to repeat: those come before all others, in the same order. */
 static uint32_t score_of(phx_view priority, phx_view age, phx_view flags, size_t index) {
     float value;
     const uint32_t bits = read_word(priority, index);
     memcpy(&value, &bits, sizeof value);
     value = value * ((float)read_word(age, index) + 1.0f);
-    if (!(value > 0.0f)) return 0;
-    if (read_word(flags, index) & PHX_CHARACTER_TELEPORT) return 0x7F7FFFFFu; /* the largest */
+    const uint32_t said = read_word(flags, index);
+    if (!(value > 0.0f) || said & PHX_CHARACTER_OFF) return 0;
     uint32_t score;
     memcpy(&score, &value, sizeof score);
-    return score;
+    return said & PHX_CHARACTER_TELEPORT ? score | 0x80000000u : score;
 }
 
 phx_status phx_crowd_schedule(const phx_crowd *crowd, uint32_t count, uint32_t budget_feet, phx_view priority, phx_view age, phx_view flags,

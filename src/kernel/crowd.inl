@@ -174,7 +174,7 @@ lane_inline lf look_ahead(const phx_crowd_task *task, uint32_t group, uint32_t l
     const lf share = saturate(f_sub(f_add(pace, pace), f_splat(2.0f))); /* from 1 to 1.5 legs a second */
     const lf swing = f_load(state->swing.v + lane);
     const lm learnt = f_lt(zero, swing);
-    const lf left = f_select(learnt, f_max(f_sub(f_sub(swing, f_load(state->swung.v + lane)), dt), zero), f_splat(0.1f)), frames = f_div(left, f_max(dt, least));
+    const lf left = f_select(learnt, f_max(f_sub(f_sub(swing, f_load(state->swung.v + lane)), dt), zero), f_splat(0.1f)), frames = f_div(left, f_max(dt, f_splat(1e-6f)));
     const lv3 standing = v3_add(q4_rotate(rotation, v3_load(&state->landing, lane)), v3_scale(travel, frames));
     const lv3 place = v3_select(learnt, standing, v3_add(*ball_end, v3_scale(path, frames)));
     const lv3 to = v3_scale(level(up, v3_sub(place, *ball_end)), share);
@@ -1310,7 +1310,8 @@ lane_inline void solve_about(const phx_crowd_task *task, phx_up axis) {
             if (task->stills) {
                 const lm still = find_still(task, &l, weight);
                 if (m_any(still)) {
-                    repeat_corrections(task, &l, still, still);
+                    const lm shown = m_and(still, f_lt(zero, weight));
+                    repeat_corrections(task, &l, shown, shown);
                     f_store_where(still, task->stills[group].settled.v + lane, f_splat(2.0f));
                     l.good = m_andnot(l.good, still), l.remembered = m_andnot(l.remembered, still);
                     next.burst = 0;

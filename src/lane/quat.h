@@ -45,14 +45,15 @@ lane_inline lv3 q4_rotate(lq4 q, lv3 v) {
 }
 
 /* The lanes of q4_between near the half turn, where both parts are mostly rounding: the axis is cleaned of its part along `to`, and
- * w = length^2 + from . to becomes |from x to|^2 / (length^2 - from . to), which has no cancellation; `spare` at the half turn itself. */
+ * w = length^2 + from . to becomes |from x to|^2 / (length^2 - from . to), which has no cancellation; `spare` at the half turn itself.
+ * The divisor is above length^2 there, and kept so in the other lanes, that none overflows. */
 lane_cold lq4 q4_near_half_turn(lq4 q, lf cosine, lv3 to, lf length_squared, lv3 spare, lm near_half_turn) {
     const lv3 axis = {q.x, q.y, q.z};
     const lv3 cleaned = v3_sub(axis, v3_scale(to, f_div(v3_dot(axis, to), f_some(length_squared))));
     const lf noise = f_mul(length_squared, f_splat(1e-6f)), sine_squared = v3_dot(cleaned, cleaned);
     const lm half_turn = m_and(near_half_turn, f_le(sine_squared, f_mul(noise, noise)));
     const lv3 chosen = v3_select(half_turn, spare, v3_select(near_half_turn, cleaned, axis));
-    const lf w = f_select(near_half_turn, f_div(sine_squared, f_some(f_sub(length_squared, cosine))), q.w);
+    const lf w = f_select(near_half_turn, f_div(sine_squared, f_some(f_max(f_sub(length_squared, cosine), length_squared))), q.w);
     return (lq4){chosen.x, chosen.y, chosen.z, f_select(half_turn, f_splat(0.0f), w)};
 }
 

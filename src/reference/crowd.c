@@ -157,7 +157,7 @@ static float look_ahead(const phx_crowd_task *task, uint32_t group, uint32_t lan
     const float pace = sqrtf(level_dot(up, path, path)) / max1(length * dt, 1e-20f), share = saturate(pace + pace - 2.0f); /* from 1 to 1.5 legs a second */
     const float swing = state->swing.v[lane];
     const int learnt = 0.0f < swing;
-    const float left = learnt ? max1((swing - state->swung.v[lane]) - dt, 0.0f) : 0.1f, frames = left / max1(dt, 1e-20f);
+    const float left = learnt ? max1((swing - state->swung.v[lane]) - dt, 0.0f) : 0.1f, frames = left / max1(dt, 1e-6f);
     const phx_vec3 standing = add3(rotate3(rotation, row3(&state->landing, lane)), scale3(travel, frames));
     const phx_vec3 place = learnt ? standing : add3(*ball_end, scale3(path, frames));
     const phx_vec3 to = scale3(level(up, sub3(place, *ball_end)), share);
@@ -922,7 +922,7 @@ void phx_reference_crowd_solve(const phx_crowd_task *task) {
         const float skipped = o.remembered ? state->skipped.v[lane] : 0.0f;
         if (0.0f < skipped) o.step = phx_crowd_step_of(setup, task->step.dt + skipped);
         if (task->stills && is_still(task, &o, weight)) {
-            repeat_corrections(task, &o, 1);
+            if (0.0f < weight) repeat_corrections(task, &o, 1);
             task->stills[group].settled.v[lane] = 2.0f;
             continue;
         }

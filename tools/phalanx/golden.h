@@ -11,12 +11,12 @@ static const struct {
     uint64_t hash;
 } golden[] = {
     {"two_bone", 0xe70d86762f238845u},
-    {"fabrik", 0x4a8b1152843323abu},
-    {"ccd", 0x116cd062ad2c8df7u},
-    {"aim", 0x4213504e15aad924u},
-    {"limit", 0x6fa299634402dd01u},
+    {"fabrik", 0xa428c7973b99dd09u},
+    {"ccd", 0xc5d6900a7c9692f4u},
+    {"aim", 0x41b6f77a6df53151u},
+    {"limit", 0x12e0910efdfefbe2u},
     {"pose", 0x1869b31d9d20f79cu},
-    {"crowd", 0xe57860cd84a6fd53u},
+    {"crowd", 0xdcd879ca2fc46563u},
     {"tiles", 0x22287066b00ea20cu},
 };
 
