@@ -146,8 +146,14 @@ static void chains_in_every_mode(void **state) {
     }
 }
 
+/* a pose of any size, as far as it is valid */
+static void resize_pose(random_state *r, phx_vec3 *pose, uint32_t joints) {
+    const float size = powf(10, random_float(r, -8, 8));
+    for (uint32_t j = 0; j < 3 * joints; ++j) (&pose->x)[j] = fmaxf(fminf((&pose->x)[j] * size, 1e7f), -1e7f);
+}
+
 /* Ordinary chains made degenerate, and of any size: bones without length at the root, at the tip, anywhere, everywhere, by the joints or by the
- * lengths given; starts that lie on one point or where the chain is. */
+ * lengths given, or in one of the two poses; starts that lie on one point, where the chain is, or fit the bones in no way. */
 static void degenerate_chains(random_state *r, chain_data *data, float scale) {
     const uint32_t joints = data->joints;
     const chain_offsets o = offsets_of(joints);
@@ -167,10 +173,19 @@ static void degenerate_chains(random_state *r, chain_data *data, float scale) {
         if (kind == 6) memcpy(start, position, sizeof start);
         if (kind == 7)
             for (uint32_t j = 1; j < joints; ++j) start[j] = start[0];
+        const uint32_t alone = random_below(r, 16), share = 1 + random_below(r, 2);
+        for (uint32_t j = 0; j + 1 < joints && alone < 3; ++j) {
+            if (random_below(r, share)) continue;
+            if (alone == 0) position[j + 1] = position[j];
+            if (alone == 1) start[j + 1] = start[j];
+            if (alone == 2) length[j] = 0;
+        }
         if (random_below(r, 5) == 0) target = position[random_below(r, joints)];
         for (uint32_t j = 0; j < 3 * joints; ++j) (&position[0].x)[j] *= scale, (&start[0].x)[j] *= scale;
         for (uint32_t j = 0; j + 1 < joints; ++j) length[j] *= scale;
         for (int k = 0; k < 3; ++k) (&target.x)[k] *= scale;
+        if (alone == 3 || alone == 4) resize_pose(r, start, joints);
+        if (alone == 4 || alone == 5) resize_pose(r, position, joints);
         memcpy(record + o.position, position, 12 * joints), memcpy(record + o.start, start, 12 * joints);
         memcpy(record + o.length, length, 4 * (joints - 1)), memcpy(record + o.target, &target, 12);
     }
@@ -221,7 +236,7 @@ static void valid_chains_raise_nothing(void **state) {
         chain_data given = chain_data_make(COUNT, joints), data = chain_data_make(COUNT, joints);
         for (uint32_t k = 0; k < SOLVERS * ROUNDS; ++k) {
             const int solver = (int)(k % SOLVERS);
-            const uint32_t options = options_for(solver, k < SOLVERS * SETS ? sets[k / SOLVERS] : random_options(&r));
+            const uint32_t options = options_for(solver, k < SOLVERS * SETS ? sets[k / SOLVERS] : random_options(&r) | (k % 2 ? CHAIN_START | CHAIN_PLANE | CHAIN_CORRECTION : 0));
             const float scale = powf(10, random_float(&r, -4, 6));
             const trial t = random_trial(&r, joints, options);
             phx_limit limits[PHX_CHAIN_MAX_JOINTS];

@@ -46,7 +46,7 @@ typedef struct fabrik_set {
 typedef struct fabrik_case {
     li flags, blame;
     lm ok, moved; /* usable input; joints are no longer the animated ones */
-    lm still;     /* not usable, or a budget of 0 */
+    lm still;     /* not usable, no chain at all, or a budget of 0 */
     lv3 axis, delta;
     lf stretch, weight;
 } fabrik_case;
@@ -333,8 +333,7 @@ lane_inline void fabrik_begin_as(const phx_chain_setup *setup, const phx_chain_b
     li blame = i_select(f_lt(f_sub(whole, epsilon), distance), i_splat(PHX_FLAG_OUT_OF_REACH),
                               i_select(f_lt(distance, f_sub(nearest, epsilon)), i_splat(PHX_FLAG_TOO_CLOSE), i_splat(PHX_FLAG_STALLED)));
     const lv3 error = v3_sub(joint_at(set, bones - 1, vector), target);
-    const lm still = m_or(i_eq(budget, i_splat(0)), m_not(ok));
-    const lm open = m_andnot(valid, still);
+    const lm open = m_andnot(m_and(valid, ok), i_eq(budget, i_splat(0)));
 
     lm there = m_and(open, f_le(v3_dot(error, error), tolerance_squared));
     if (check_far && m_any(there)) there = m_andnot(there, wrong_lengths(set, vector, bones, there));
@@ -378,7 +377,7 @@ lane_inline void fabrik_begin_as(const phx_chain_setup *setup, const phx_chain_b
     static const PHX_ALIGN_64 int32_t numbers[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
     i_store(set->state[CHAIN] + vector * LANES, i_add(i_splat((int32_t)chain), i_load(numbers)));
     set->active[vector] = active;
-    c->flags = flags, c->blame = blame, c->ok = ok, c->moved = moved, c->still = still;
+    c->flags = flags, c->blame = blame, c->ok = ok, c->moved = moved, c->still = m_not(open);
     if (full) c->axis = axis, c->delta = delta, c->stretch = stretch, c->weight = weight;
 }
 static lane_apart void fabrik_begin_plain(const phx_chain_setup *setup, const phx_chain_blocks *blocks, size_t block, uint32_t lane,
@@ -688,7 +687,10 @@ static void fabrik_finish(const phx_chain_setup *setup, const phx_chain_blocks *
     const lv3 rest_bend = blocks->rest_bend ? v3_load(blocks->rest_bend + block, lane) : none;
     const lm live = m_not(c->still);
     lv3 at[PHX_CHAIN_MAX_BONES];
-    for (uint32_t i = 0; i < bones; ++i) at[i] = joint_at(set, i, vector);
+    for (uint32_t i = 0; i < bones; ++i) { /* a start pose that is not solved may be of any size: beside its bones' lengths it would overflow */
+        const lv3 joint = joint_at(set, i, vector);
+        at[i] = v3(f_keep(live, joint.x), f_keep(live, joint.y), f_keep(live, joint.z));
+    }
 
     /* bend plane */
     lv3 axis, bend, pole = none;
