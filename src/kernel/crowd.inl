@@ -503,9 +503,11 @@ lane_inline void choose_ground(const phx_crowd_task *task, const crowd_lanes *l,
     lm there = known; /* lanes whose last plane still stands on its body */
     if (task->frame->bodies) {
         const carrier last = load_carrier(task->frame, last_body, l->root);
+        const lv3 carried_normal = q4_rotate(last.rotation, v3_load(&p.carried->normal, lane));
         there = m_and(known, m_and(last.there, i_eq(last.generation, i_load(state->generation.v + lane))));
+        there = m_and(there, f_lt(f_splat(0.1f), height_of(up, carried_normal))); /* what has become a wall carries nobody */
         last_point = v3_select(there, onto(&last, v3_load(&p.carried->point, lane)), last_point);
-        last_normal = v3_select(there, q4_rotate(last.rotation, v3_load(&p.carried->normal, lane)), last_normal);
+        last_normal = v3_select(there, carried_normal, last_normal);
         last_ball = v3_select(there, onto(&last, last_ball), v3_load(&p.foot->ball, lane));
         lock_point = onto(&last, lock_point);
         work->carried->lock_heading = q4_rotate(last.rotation, v3_load(&state->lock_heading, lane));

@@ -156,8 +156,32 @@ static void columns_of_the_skeleton_have_a_heading(void **state) {
     assert_true(bone && length && labs((bone - heading) - (length - first)) <= 2);
 }
 
+static void an_option_given_twice_is_refused(void **state) {
+    (void)state;
+    assert_int_equal(run_tool("demo --characters 4 --frames 3 --characters 5"), 2);
+    says("--characters is given twice");
+    assert_int_equal(run_tool("demo --characters 4 --frames=3 --frames 3"), 2);
+    says("--frames is given twice");
+}
+
+/* A name with a hole in it would be cut; the parser's own words for that speak of a flag that nobody at a prompt can set. */
+static void holes_in_json_are_named_in_plain_words(void **state) {
+    (void)state;
+    const char *file = scratch("hole.json");
+    static const char text[] = "{\"id\": \"a\\u0000b\"}";
+    write_bytes(file, text, sizeof text - 1);
+    static const char *const commands[] = {"solve", "feet"};
+    for (size_t i = 0; i < 2; ++i) {
+        assert_int_equal(run_tool("%s '%s'", commands[i], file), 1);
+        says("\\u0000 has no place in a name or a text");
+        assert_null(strstr(tool_said, "JSON_"));
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_option_given_twice_is_refused),
+        cmocka_unit_test(holes_in_json_are_named_in_plain_words),
         cmocka_unit_test(a_full_disk_is_no_success),
         cmocka_unit_test(what_cannot_be_written_is_said_before_the_work),
         cmocka_unit_test(captures_hold_what_was_asked_for),

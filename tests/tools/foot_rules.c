@@ -67,6 +67,19 @@ static void a_body_that_is_replaced_moves_nobody(void **state) {
     json_decref(root);
 }
 
+/* A cube that rolls onto its next face has no plane any more that the feet could have stood on; the same height is under them, and they
+ * stand there as before. Read as a height over the character, the plane that became a wall threw them a million metres off, for good. */
+static void a_cube_that_rolls_throws_nobody(void **state) {
+    (void)state;
+    json_t *root = run_scenario("rolling_cube");
+    for (size_t f = 0; f < frames_of(root); ++f)
+        for (size_t leg = 0; leg < 2; ++leg) {
+            assert_near("ball", point_of(leg_of(frame_of(root, f), leg), "ball").y, 1, 1e-3);
+            assert_near("heel", point_of(leg_of(frame_of(root, f), leg), "heel").y, 1, 1e-3);
+        }
+    json_decref(root);
+}
+
 static void feet_ride_a_lift(void **state) {
     (void)state;
     json_t *root = run_scenario("lift");
@@ -257,6 +270,7 @@ int main(void) {
         cmocka_unit_test(locks_do_not_chatter),
         cmocka_unit_test(locked_feet_ride_and_turn_with_their_body),
         cmocka_unit_test(a_body_that_is_replaced_moves_nobody),
+        cmocka_unit_test(a_cube_that_rolls_throws_nobody),
         cmocka_unit_test(feet_ride_a_lift),
         cmocka_unit_test(lost_ground_is_held_and_then_let_go),
         cmocka_unit_test(standing_feet_follow_ground_that_falls_away),

@@ -210,3 +210,7 @@ bool io_parse_number(const char *text, double *value) {
     *value = number;
     return true;
 }
+
+const char *io_json_complaint(const char *said) {
+    return strstr(said, "JSON_ALLOW_NUL") != NULL ? "\\u0000 has no place in a name or a text" : said;
+}

@@ -62,6 +62,9 @@ bool io_has_extension(const char *path, const char *extension);
 /* A number that takes all of `text`, and is finite. */
 bool io_parse_number(const char *text, double *value);
 
+/* What jansson says of a text that it cannot read, less the names of its own flags. */
+const char *io_json_complaint(const char *said);
+
 #ifdef __cplusplus
 }
 #endif

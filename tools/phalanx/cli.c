@@ -31,8 +31,17 @@ static void print_help(const cli_command_line *line) {
     printf("  %-26s %s\n", "--help", "this text");
 }
 
+/* is an option's value, or that of its other name, among those that were given? */
+static bool was_given(const cli_option *option, const cli_option *const *given, size_t count) {
+    for (size_t i = 0; i < count; ++i)
+        if (given[i]->value == option->value) return true;
+    return false;
+}
+
 int cli_parse(cli_command_line *line, int argc, char **argv) {
     bool only_files = false;
+    const cli_option *given[64];
+    size_t given_count = 0;
     line->file_count = 0;
     for (int i = 1; i < argc; ++i) {
         const char *word = argv[i];
@@ -59,6 +68,11 @@ int cli_parse(cli_command_line *line, int argc, char **argv) {
         if (option == NULL)
             return cli_complain(CLI_USAGE, argv[0], "there is no option '%.*s'; `phalanx %s --help` lists them", (int)length, word,
                                 argv[0]);
+        if (option->value_name != NULL) {
+            if (was_given(option, given, given_count))
+                return cli_complain(CLI_USAGE, argv[0], "%s is given twice, and one of its values would be lost", option->name);
+            if (given_count < sizeof given / sizeof *given) given[given_count++] = option;
+        }
         if (option->value_name == NULL) {
             if (equals != NULL) return cli_complain(CLI_USAGE, argv[0], "%s takes no value", option->name);
             *option->flag = true;

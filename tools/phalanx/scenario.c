@@ -584,7 +584,7 @@ bool scenario_load(const char *path, scenario **loaded, io_error *error) {
     s->file = io_copy_text(io_input_name(path)), s->error = error;
     s->root = json_loadb((const char *)data, size, JSON_REJECT_DUPLICATES, &json_error);
     free(data);
-    if (!s->root) io_fail(error, "%s:%d:%d: not JSON: %s", s->file, json_error.line, json_error.column, json_error.text);
+    if (!s->root) io_fail(error, "%s:%d:%d: not JSON: %s", s->file, json_error.line, json_error.column, io_json_complaint(json_error.text));
     if (!s->root || !read_root(s)) {
         scenario_free(s);
         return false;

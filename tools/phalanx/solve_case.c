@@ -405,7 +405,7 @@ bool solve_cases_read(const char *name, const char *text, size_t size, solve_cas
         const size_t at = syntax.position > 0 && (size_t)syntax.position <= size ? (size_t)syntax.position : 0;
         if (last_word(text, at, true, id, sizeof id) && last_word(text, at, false, key, sizeof key))
             snprintf(where, sizeof where, "case '%s': '%s': ", id, key);
-        return io_fail(error, "%s: %s%s (line %d, column %d); finite JSON is wanted, see `phalanx solve --help`", name, where, syntax.text,
+        return io_fail(error, "%s: %s%s (line %d, column %d); finite JSON is wanted, see `phalanx solve --help`", name, where, io_json_complaint(syntax.text),
                        syntax.line, syntax.column);
     }
     bool good = true;
