@@ -277,6 +277,48 @@ static void a_bad_number_in_a_character_stays_there(void **state) {
     free(poses), free(before), free(others);
 }
 
+/* A weight that is no number: as animated, flagged, nothing known of it, at every level of detail but off; the frame after starts afresh. */
+static void a_weight_that_is_no_number_is_flagged(void **state) {
+    (void)state;
+    enum { COUNT = 37, BAD = 21 };
+    static phx_transform poses[COUNT * RIG_JOINTS], before[COUNT * RIG_JOINTS];
+    float weights[COUNT];
+    uint32_t flags[COUNT];
+    FOR_EACH_BACKEND(backend)
+        for (int lod = PHX_LOD_FULL; lod <= PHX_LOD_OFF; ++lod) {
+            phx_crowd_def def = rig_def(backend, COUNT);
+            def.replay = 1;
+            phx_crowd *crowd = phx_crowd_create(&def, NULL);
+            assert_non_null(crowd);
+            for (uint32_t f = 0; f < 4; ++f) { /* good, bad, good, good */
+                for (uint32_t i = 0; i < COUNT; ++i) rig_walk(poses + i * RIG_JOINTS, 0.1f * (float)i + 0.2f * (float)f), weights[i] = 1, flags[i] = 0;
+                if (f == 1) weights[BAD] = NAN, flags[BAD] = PHX_CHARACTER_LOD(lod);
+                memcpy(before, poses, sizeof poses);
+                phx_crowd_frame frame;
+                memset(&frame, 0, sizeof frame);
+                frame.count = COUNT, frame.dt = 1.0f / 30, frame.poses = phx_poses_of(poses, RIG_JOINTS);
+                frame.weight = PHX_VIEW_ARRAY(weights), frame.flags = PHX_VIEW_ARRAY(flags);
+                run_frame(crowd, &frame, ground_hills, NULL);
+                phx_foot_info info, none;
+                phx_crowd_foot(crowd, BAD, 1, &info);
+                memset(&none, 0, sizeof none);
+                none.flags = lod == PHX_LOD_OFF ? PHX_FLAG_INACTIVE : PHX_FLAG_BAD_INPUT, none.body = PHX_NO_HIT;
+                const int same = !memcmp(poses + BAD * RIG_JOINTS, before + BAD * RIG_JOINTS, RIG_JOINTS * sizeof *poses);
+                if (f == 1) {
+                    assert_true(same);
+                    assert_memory_equal(&info, &none, sizeof none);
+                    assert_true(phx_crowd_pelvis(crowd, BAD) == 0);
+                } else {
+                    assert_false(same);
+                    assert_int_equal(info.flags & (PHX_FLAG_BAD_INPUT | PHX_FLAG_INACTIVE), 0);
+                }
+                phx_crowd_foot(crowd, BAD + 1, 1, &info);
+                assert_int_equal(info.flags & (PHX_FLAG_BAD_INPUT | PHX_FLAG_INACTIVE), 0);
+            }
+            phx_crowd_destroy(crowd);
+        }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_bad_number_in_a_leg_stays_there),
@@ -284,6 +326,7 @@ int main(void) {
         cmocka_unit_test(residuals_of_bad_input_are_of_tip_and_target),
         cmocka_unit_test(a_chain_without_weight_says_how_far_it_is),
         cmocka_unit_test(a_bad_number_in_a_character_stays_there),
+        cmocka_unit_test(a_weight_that_is_no_number_is_flagged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

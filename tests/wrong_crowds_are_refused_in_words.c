@@ -16,7 +16,11 @@ static void definitions(void **state) {
         phx_status status;
     } cases[] = {{"'capacity' is 0", PHX_ERROR_COUNT},      {"'capacity' is 16777217", PHX_ERROR_COUNT}, {"'leg_count' is 0", PHX_ERROR_COUNT},
                  {"'leg_count' is 9", PHX_ERROR_COUNT},     {"share a joint", PHX_ERROR_HIERARCHY},      {"'exit_height'", PHX_ERROR_VALUE},
-                 {"'allocator' has only one", PHX_ERROR_NULL}};
+                 {"'allocator' has only one", PHX_ERROR_NULL},
+                 {"'legs[1]' hangs below the hip of 'legs[0]', joint 4", PHX_ERROR_HIERARCHY},
+                 {"'legs[0]' hangs below the hip of 'legs[1]', joint 4", PHX_ERROR_HIERARCHY},
+                 {"'legs[1]' hangs below the hip of 'legs[0]', joint 1", PHX_ERROR_HIERARCHY}};
+    uint16_t parents[RIG_JOINTS];
     for (int k = 0; k < (int)(sizeof cases / sizeof *cases); ++k) {
         phx_crowd_def def = rig_def(NULL, 20);
         phx_report report;
@@ -30,6 +34,10 @@ static void definitions(void **state) {
         if (k == 4) def.legs[1] = def.legs[0];
         if (k == 5) def.params.enter_height = 0.1f, def.params.exit_height = 0.05f;
         if (k == 6) def.allocator.allocate = allocate;
+        memcpy(parents, rig_parents, sizeof parents), def.skeleton.parents = parents;
+        if (k == 7) parents[9] = 4;             /* below the other hip */
+        if (k == 8) parents[9] = 4, def.legs[2] = def.legs[0], def.legs[0] = def.legs[1], def.legs[1] = def.legs[2];
+        if (k == 9) def.legs[0].hip = RIG_HIPS; /* the pelvis itself, above the other hip */
         assert_null(phx_crowd_create(&def, &report));
         refused(cases[k].status, &report, report.status, cases[k].field);
     }
@@ -112,6 +120,38 @@ static void legs(void **state) {
     }
 }
 
+/* what is not there, or no number, in the pose that a leg is measured from */
+static void measured_legs(void **state) {
+    (void)state;
+    static const struct {
+        const char *field;
+        phx_status status;
+    } cases[] = {{"'hip' is PHX_NO_JOINT", PHX_ERROR_COUNT},         {"'knee' is PHX_NO_JOINT", PHX_ERROR_COUNT},      {"'ankle' is PHX_NO_JOINT", PHX_ERROR_COUNT},
+                 {"'ground_height' is nan", PHX_ERROR_VALUE},        {"'ground_height' is 1e+30", PHX_ERROR_VALUE},    {"'positions[2]' of the ankle", PHX_ERROR_VALUE},
+                 {"'rotations[2]' of the ankle", PHX_ERROR_VALUE},   {"'rotations[3]' of the ball", PHX_ERROR_VALUE}, {"'forward' has no direction", PHX_ERROR_VALUE}};
+    for (int k = 0; k < (int)(sizeof cases / sizeof *cases); ++k) {
+        phx_quat rotations[4] = {{0, 0, 0, 1}, {0, 0, 0, 1}, {0, 0, 0, 1}, {0, 0, 0, 1}};
+        phx_vec3 joints[4] = {{0, 0.9f, 0}, {0, 0.5f, 0.1f}, {0, 0.1f, 0}, {0, 0.05f, 0.1f}}, ahead = {0, 0, 1};
+        const phx_vec3 up = {0, 1, 0};
+        phx_leg leg = {.hip = 0, .knee = 1, .ankle = 2, .ball = 3};
+        float ground = 0;
+        phx_report report;
+        assert_int_equal(phx_leg_measure(&leg, joints, rotations, up, ground, &ahead, &report), PHX_OK);
+        if (k == 0) leg.hip = PHX_NO_JOINT;
+        if (k == 1) leg.knee = PHX_NO_JOINT;
+        if (k == 2) leg.ankle = PHX_NO_JOINT;
+        if (k == 3) ground = NAN;
+        if (k == 4) ground = 1e30f;
+        if (k == 5) joints[2].y = NAN;
+        if (k == 6) rotations[2].w = INFINITY;
+        if (k == 7) rotations[3].x = NAN;
+        if (k == 8) ahead.z = NAN;
+        const phx_leg given = leg;
+        refused(cases[k].status, &report, phx_leg_measure(&leg, joints, rotations, up, ground, &ahead, &report), cases[k].field);
+        assert_memory_equal(&leg, &given, sizeof leg);
+    }
+}
+
 static void chain_jobs(void **state) {
     (void)state;
     phx_vec3 joints[3] = {{0, 0, 0}, {0, 1, 0}, {0, 2, 0}}, target = {1, 1, 0};
@@ -133,6 +173,7 @@ int main(void) {
         cmocka_unit_test(definitions),
         cmocka_unit_test(frames_and_poses),
         cmocka_unit_test(legs),
+        cmocka_unit_test(measured_legs),
         cmocka_unit_test(chain_jobs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

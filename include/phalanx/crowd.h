@@ -43,7 +43,8 @@ typedef struct phx_leg {
  * ground (a stance frame of a clip, or the rest pose): heel straight below the ankle, ball straight below the ball joint, both
  * on the plane at `ground_height` along `up`. positions and rotations hold one entry a joint of the skeleton. Fills
  * heel_offset, ball_offset and knee_forward: as the knee is bent, or toward `forward` where that is not NULL. A knee that is straight within
- * a degree needs `forward`, or a knee_forward that is there already. */
+ * a degree needs `forward`, or a knee_forward that is there already. Refuses joints that are PHX_NO_JOINT and what is not finite, and leaves
+ * *leg as it was then. */
 PHX_API phx_status phx_leg_measure(phx_leg *leg, const phx_vec3 *positions, const phx_quat *rotations, phx_vec3 up, float ground_height,
                                    const phx_vec3 *forward, phx_report *report);
 
@@ -73,7 +74,8 @@ typedef struct phx_crowd_params {
     float soft_start;         /* soft reach of the legs begins at this share; [0.5, 1], 1 = off, the default */
     int pelvis_spring;        /* 1 = the pelvis follows by a critically damped spring of the same half-life; default 0 */
     int pelvis_firm;          /* 1 = the pelvis sinks without delay where a standing leg would not reach, at pelvis_speed at most, and
-                                 only rises by its filter; 0 = it is filtered both ways; default 1 */
+                                 only rises by its filter; 0 = it is filtered both ways, towards legs that are themselves eased
+                                 onto the ground, which depends on the frame rate; default 1 */
     /* contact: a foot stands when its sole is low and slow (both enter), until it is high or fast (either exit). Heights and
      * level speeds are of the animation, relative to the body under the foot; 0 = derived from the leg's length L (the default):
      * 0.05 L, 0.07 L, 0.5 L a second, 1.2 L a second; where only one of enter and exit is given, the other from that, in the same ratio. */
@@ -119,7 +121,7 @@ typedef struct phx_crowd_def {
     phx_skeleton skeleton;
     uint16_t pelvis;               /* the joint that is lowered: an ancestor of every hip, or PHX_NO_JOINT to lower nothing */
     uint32_t leg_count;            /* 1 .. PHX_MAX_LEGS */
-    phx_leg legs[PHX_MAX_LEGS];
+    phx_leg legs[PHX_MAX_LEGS];    /* side by side: no hip is, or hangs below, another leg's joint */
     phx_vec3 up;                   /* unit; default (0, 1, 0) */
     float unit;                    /* metres in one unit of skeleton, roots and hits; default 1 */
     int scaled;                    /* 1 = joints have scales other than 1 */
@@ -178,7 +180,8 @@ typedef struct phx_crowd_frame {
     phx_poses poses;        /* in: animated local transforms; out: corrected, in place */
     phx_view root_position; /* vec3: on the character's ground level; default the origin */
     phx_view root_rotation; /* quat; default identity */
-    phx_view weight;        /* float: 0 animated .. 1 corrected; default 1 */
+    phx_view weight;        /* float: 0 animated (but solved, so that it fades in from where the feet are by then) .. 1 corrected; NaN is bad
+                               input; default 1 */
     phx_view flags;         /* uint32_t: phx_character_flag bits; default 0 */
     phx_view support;       /* leg_count floats a character: 1 the foot stands and locks, less it comes or goes, 0 it swings; default
                                found from height and speed */

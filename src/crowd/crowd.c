@@ -52,6 +52,7 @@ phx_crowd_def phx_crowd_def_default(void) {
     return def;
 }
 
+static int finite3(phx_vec3 a) { return dot3(a, a) < 1e30f; }
 static phx_vec3 apart(phx_vec3 point, phx_vec3 up, float height) { return scale3(up, height - dot3(point, up)); }
 
 phx_status phx_leg_measure(phx_leg *leg, const phx_vec3 *positions, const phx_quat *rotations, phx_vec3 up, float ground_height,
@@ -61,20 +62,33 @@ phx_status phx_leg_measure(phx_leg *leg, const phx_vec3 *positions, const phx_qu
     if (!rotations) return phx_reject(report, PHX_ERROR_NULL, "leg: 'rotations' is NULL");
     const float norm = dot3(up, up);
     if (!(0.99f < norm && norm < 1.01f)) return phx_reject(report, PHX_ERROR_VALUE, "leg: 'up' has length %g, not 1", (double)sqrtf(norm));
+    const struct {
+        const char *name;
+        uint16_t joint;
+    } joints[] = {{"hip", leg->hip}, {"knee", leg->knee}, {"ankle", leg->ankle}, {"ball", leg->ball == PHX_NO_JOINT ? leg->ankle : leg->ball}};
+    for (int k = 0; k < 4; ++k) {
+        const uint16_t j = joints[k].joint;
+        if (j == PHX_NO_JOINT) return phx_reject(report, PHX_ERROR_COUNT, "leg: '%s' is PHX_NO_JOINT; name its joint first", joints[k].name);
+        if (!finite3(positions[j]) || !is_rotation(rotations[j]))
+            return phx_reject(report, PHX_ERROR_VALUE, "leg: '%s[%u]' of the %s is not finite%s", finite3(positions[j]) ? "rotations" : "positions", j,
+                              joints[k].name, finite3(positions[j]) ? ", or far from unit length" : " or longer than 1e15");
+    }
+    if (!(fabsf(ground_height) < 1e15f)) return phx_reject(report, PHX_ERROR_VALUE, "leg: 'ground_height' is %g, not finite or above 1e15", (double)ground_height);
     const phx_vec3 hip = positions[leg->hip], knee = positions[leg->knee], ankle = positions[leg->ankle];
     const uint16_t ball = leg->ball == PHX_NO_JOINT ? leg->ankle : leg->ball;
-    leg->heel_offset = rotate3(conjugate4(rotations[leg->ankle]), apart(ankle, up, ground_height));
-    leg->ball_offset = rotate3(conjugate4(rotations[ball]), apart(positions[ball], up, ground_height));
     const phx_vec3 thigh = sub3(knee, hip), shin = sub3(ankle, knee), normal = cross3(shin, thigh);
     const float squares = dot3(thigh, thigh) * dot3(shin, shin);
+    int keeps = 0; /* its knee_forward */
     phx_vec3 out; /* at right angles to the thigh: where the knee of a straight leg would go */
     if (forward) out = sub3(scale3(*forward, dot3(thigh, thigh)), scale3(thigh, dot3(*forward, thigh)));
     else if (dot3(normal, normal) > 3e-4f * squares) out = cross3(normal, thigh); /* bent more than a degree */
-    else if (dot3(leg->knee_forward, leg->knee_forward) > 1e-12f) return phx_accept(report);
+    else if (dot3(leg->knee_forward, leg->knee_forward) > 1e-12f) keeps = 1, out = leg->knee_forward;
     else return phx_reject(report, PHX_ERROR_VALUE, "leg: the knee is straight within a degree and 'forward' is NULL; say which way it points");
     const float length = length3(out);
     if (!(length > 0.0f && length < 1e18f)) return phx_reject(report, PHX_ERROR_VALUE, "leg: 'forward' has no direction at right angles to the thigh");
-    leg->knee_forward = rotate3(conjugate4(rotations[leg->hip]), scale3(out, 1.0f / length));
+    leg->heel_offset = rotate3(conjugate4(rotations[leg->ankle]), apart(ankle, up, ground_height));
+    leg->ball_offset = rotate3(conjugate4(rotations[ball]), apart(positions[ball], up, ground_height));
+    if (!keeps) leg->knee_forward = rotate3(conjugate4(rotations[leg->hip]), scale3(out, 1.0f / length));
     return phx_accept(report);
 }
 
@@ -83,8 +97,6 @@ static int is_below(const phx_skeleton *skeleton, uint16_t joint, uint16_t above
         if (joint == above) return 1;
     return 0;
 }
-
-static int finite3(phx_vec3 a) { return dot3(a, a) < 1e30f; }
 
 /* does its pelvis shift or lean? */
 static int moves_pelvis(const phx_crowd_def *def) {
@@ -131,6 +143,10 @@ static phx_status check_def(const phx_crowd_def *def, phx_report *report) {
             const phx_leg *other = def->legs + k;
             if (leg->hip == other->hip || leg->knee == other->knee || leg->ankle == other->ankle)
                 return phx_reject(report, PHX_ERROR_HIERARCHY, "%s: 'legs[%u]' and 'legs[%u]' share a joint", name, k, i);
+            const int later_below = is_below(&def->skeleton, leg->hip, other->hip);
+            if (later_below || is_below(&def->skeleton, other->hip, leg->hip)) /* its correction would move a leg that is solved without it */
+                return phx_reject(report, PHX_ERROR_HIERARCHY, "%s: 'legs[%u]' hangs below the hip of 'legs[%u]', joint %u; legs must hang side by side", name,
+                                  later_below ? i : k, later_below ? k : i, later_below ? other->hip : leg->hip);
         }
         const struct {
             const char *name;

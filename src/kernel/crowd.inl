@@ -1283,12 +1283,19 @@ lane_inline void solve_about(const phx_crowd_task *task, phx_up axis) {
             l.group = group, l.lane = lane, l.up = up, l.s = lanes_of(task->first + start, in_group, lane);
             l.good = m_and(active, f_lt(f_splat(0.5f), mark)), l.remembered = m_and(active, f_lt(f_splat(1.5f), mark));
             lf weight = one;
-            if (frame->weight.data) weight = f_min(f_max(pack1(frame->weight, l.s.first, l.s.count), zero), one);
+            lm known = active; /* lanes whose weight is a number */
+            if (frame->weight.data) {
+                weight = pack1(frame->weight, l.s.first, l.s.count);
+                known = m_and(active, f_eq(weight, weight)), weight = f_min(f_max(weight, zero), one);
+                l.good = m_and(l.good, known), l.remembered = m_and(l.remembered, known);
+            }
+            lm idle = m_and(known, f_lt(mark, f_splat(-0.5f))); /* at a lower level of detail or off */
             lm keeps = l.good; /* lanes that will remember this frame */
             if (lane_rare(frame->flags.data != NULL)) {
                 const li flags = i_bits_of(pack1(frame->flags, l.s.first, l.s.count));
                 const li lod = i_and(i_shr(flags, PHX_CHARACTER_LOD_SHIFT), i_splat(3));
-                const lm on = m_and(active, i_eq(i_and(flags, i_splat(PHX_CHARACTER_OFF)), i_splat(0)));
+                const lm off = m_andnot(active, i_eq(i_and(flags, i_splat(PHX_CHARACTER_OFF)), i_splat(0))), on = m_andnot(known, off);
+                idle = m_or(idle, m_or(off, m_and(active, i_eq(lod, i_splat(PHX_LOD_OFF)))));
                 const lm repeats = m_and(on, i_eq(lod, i_splat(PHX_LOD_REPLAY))), sinks = m_and(on, i_eq(lod, i_splat(PHX_LOD_PELVIS)));
                 const lm stays = i_eq(i_and(flags, i_splat(PHX_CHARACTER_TELEPORT)), i_splat(0)); /* or what it did belongs elsewhere */
                 const lm waits = m_and(m_and(m_or(repeats, sinks), stays), is_set(character->valid.v + lane));
@@ -1302,7 +1309,7 @@ lane_inline void solve_about(const phx_crowd_task *task, phx_up axis) {
             f_store_where(active, character->valid.v + lane, f_keep(keeps, one));
             const lm left_alone = m_andnot(active, keeps);
             if (lane_rare(m_any(left_alone))) {
-                const li why = i_select(f_lt(mark, f_splat(-0.5f)), i_splat(PHX_FLAG_INACTIVE), i_splat(PHX_FLAG_BAD_INPUT));
+                const li why = i_select(idle, i_splat(PHX_FLAG_INACTIVE), i_splat(PHX_FLAG_BAD_INPUT));
                 for (uint32_t leg = 0; leg < legs; ++leg) i_store_where(left_alone, task->legs[group * legs + leg].flags.v + lane, why);
             }
             if (!m_any(l.good)) continue;

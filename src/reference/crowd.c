@@ -900,19 +900,19 @@ void phx_reference_crowd_solve(const phx_crowd_task *task) {
         const float mark = task->good[group].v[lane];
         one o;
         o.group = group, o.lane = lane, o.character = task->first + i, o.remembered = 1.5f < mark;
-        const float weight = frame->weight.data ? min1(max1(read1(frame->weight, o.character, 1.0f), 0.0f), 1.0f) : 1.0f;
-        if (mark < 0.5f) {
+        const float asked = read1(frame->weight, o.character, 1.0f), weight = min1(max1(asked, 0.0f), 1.0f);
+        if (mark < 0.5f || asked != asked) {
             const uint32_t flags = flags_of(frame, o.character);
             const phx_lod lod = lod_of(flags);
             const int stays = !(flags & PHX_CHARACTER_TELEPORT); /* or what it did belongs elsewhere */
-            const int waits = setup->replay && (lod == PHX_LOD_REPLAY || lod == PHX_LOD_PELVIS) && stays && 0.5f < state->valid.v[lane];
+            const int waits = setup->replay && (lod == PHX_LOD_REPLAY || lod == PHX_LOD_PELVIS) && stays && 0.5f < state->valid.v[lane] && asked == asked;
             if (waits) {
                 if (0.0f < weight) repeat_corrections(task, &o, lod == PHX_LOD_REPLAY);
                 state->skipped.v[lane] = state->skipped.v[lane] + task->step.dt;
             }
             state->valid.v[lane] = waits ? 1.0f : 0.0f;
             for (uint32_t leg = 0; leg < legs && !waits; ++leg)
-                task->legs[group * legs + leg].flags.v[lane] = mark < -0.5f ? PHX_FLAG_INACTIVE : PHX_FLAG_BAD_INPUT;
+                task->legs[group * legs + leg].flags.v[lane] = mark < -0.5f && (asked == asked || lod == PHX_LOD_OFF) ? PHX_FLAG_INACTIVE : PHX_FLAG_BAD_INPUT;
             continue;
         }
         state->valid.v[lane] = 1.0f;

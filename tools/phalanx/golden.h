@@ -16,8 +16,8 @@ static const struct {
     {"aim", 0x41b6f77a6df53151u},
     {"limit", 0x12e0910efdfefbe2u},
     {"pose", 0x1869b31d9d20f79cu},
-    {"crowd", 0xdcd879ca2fc46563u},
-    {"tiles", 0x22287066b00ea20cu},
+    {"crowd", 0xe16a573fb909d47cu},
+    {"tiles", 0x60f2cd61abf3ef5au},
 };
 
 #endif

@@ -297,6 +297,9 @@ static bool take_given(const body *b, const char *given, legs *found, io_error *
         if (good && count < 3)
             good = io_fail(error, "--legs: each leg needs hip, knee and ankle, separated by commas; '%s' names too few", given);
         if (good && found->count == LEGS_MOST) good = io_fail(error, "--legs: at most %d legs can be given", LEGS_MOST);
+        if (good && shares_joints(b, found, joint[0]))
+            good = io_fail(error, "--legs: '%s' hangs above or below the hip of another leg in %s; legs must hang side by side",
+                           character->joints[joint[0]].name, character->path);
         if (!good) break;
         leg made = make_leg(b, joint[0], joint[1], joint[2]);
         if (count == 4) {
