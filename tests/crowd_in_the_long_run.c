@@ -194,6 +194,7 @@ static void check_state(const phx_crowd *crowd, uint32_t frame) {
         for (uint32_t leg = 0; leg < 2; ++leg) {
             phx_foot_info info;
             phx_crowd_foot(crowd, c, leg, &info);
+            assert_true(info.flags < 2u * PHX_FLAG_OVERHANGS); /* marks are nobody's outside */
             assert_true(0 <= info.weight && info.weight <= 1 && 0 <= info.support && info.support <= 1);
             const float offset = sqrtf(info.lock_offset.x * info.lock_offset.x + info.lock_offset.y * info.lock_offset.y +
                                        info.lock_offset.z * info.lock_offset.z);
@@ -206,7 +207,7 @@ static void check_state(const phx_crowd *crowd, uint32_t frame) {
 static void check_poses(const phx_crowd *crowd, const world *w, const phx_transform *before, uint32_t frame) {
     for (uint32_t c = 0; c < w->count; ++c) {
         const phx_transform *now = w->poses + c * RIG_JOINTS, *was = before + c * RIG_JOINTS;
-        if (crowd->characters[c / 16].valid.v[c % 16] < 0.5f) assert_memory_equal(was, now, RIG_JOINTS * sizeof *now);
+        if (!phx_is_marked(crowd->legs + c / 16 * 2, c % 16, PHX_MARK_VALID)) assert_memory_equal(was, now, RIG_JOINTS * sizeof *now);
         for (uint32_t j = 0; j < RIG_JOINTS && !w->walkers[c].spoiled; ++j) {
             const phx_quat q = now[j].rotation;
             const float norm = q.x * q.x + q.y * q.y + q.z * q.z + q.w * q.w;
@@ -294,6 +295,47 @@ static void run(int with_bodies, uint32_t count) {
     assert_int_equal(l.open, 0);
 }
 
+/* A swing counts from the foot's first contact on: what was under way when the foot was first seen was longer than was seen of it, however
+ * long a frame is. The frame in which the foot comes to stand is the swing's last. */
+static void only_whole_swings_are_learnt(void **state) {
+    (void)state;
+    static const struct {
+        uint32_t frames;
+        float dt, support;
+        double learnt; /* after the last of them */
+    } parts[] = {{1, 1.0f / 60, 0, 0}, {3, 1e6f, 0, 0}, {2, 1.0f / 60, 1, 0}, {12, 1.0f / 60, 0, 0}, {5, 1.0f / 60, 1, 13.0 / 60},
+                 {9, 1.0f / 50, 0, 13.0 / 60}, {1, 1.0f / 50, 1, 0.2}, {3, 1.0f / 60, 0, 0.2}, {1, 1.0f / 60, 1, 0.2}};
+    FOR_EACH_BACKEND(backend) {
+        for (int bodies = 0; bodies < 2; ++bodies) {
+            phx_crowd_def def = rig_def(backend, 1);
+            def.bodies = bodies;
+            phx_crowd *crowd = phx_crowd_create(&def, NULL);
+            const phx_body body[3] = {{{0, 0, 0}, {0, 0, 0, 1}, 1}, {{0, 0, 0}, {0, 0, 0, 1}, 1}, {{0, 0, 0}, {0, 0, 0, 1}, 1}};
+            for (size_t p = 0; p < sizeof parts / sizeof *parts; ++p) {
+                for (uint32_t f = 0; f < parts[p].frames; ++f) {
+                    phx_transform pose[RIG_JOINTS];
+                    const float straight[2] = {0.1f, 0.1f}, bent[2] = {0.2f, 0.2f}, support[2] = {parts[p].support, parts[p].support};
+                    rig_pose(pose, straight, bent);
+                    phx_crowd_frame frame;
+                    memset(&frame, 0, sizeof frame);
+                    frame.count = 1, frame.dt = parts[p].dt, frame.poses = phx_poses_of(pose, RIG_JOINTS);
+                    frame.support = phx_view_of(support, sizeof support);
+                    if (bodies) frame.bodies = body, frame.body_count = 3;
+                    run_frame(crowd, &frame, ground_hills, NULL);
+                }
+                for (int leg = 0; leg < 2; ++leg) {
+                    phx_foot_info info;
+                    phx_crowd_foot(crowd, 0, (uint32_t)leg, &info);
+                    assert_int_equal(info.locked, parts[p].support > 0);
+                    assert_true(fabs((double)info.support - (double)parts[p].support) == 0);
+                    assert_true(fabs((double)crowd->legs[leg].swing.v[0] - parts[p].learnt) < 1e-6);
+                }
+            }
+            phx_crowd_destroy(crowd);
+        }
+    }
+}
+
 static void on_ground(void **state) {
     (void)state;
     run(0, frames / 2);
@@ -305,6 +347,6 @@ static void on_bodies(void **state) {
 
 int main(int argc, char **argv) {
     if (argc > 1) frames = (uint32_t)strtoul(argv[1], NULL, 10);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(on_ground), cmocka_unit_test(on_bodies)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(only_whole_swings_are_learnt), cmocka_unit_test(on_ground), cmocka_unit_test(on_bodies)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -208,6 +208,8 @@ static void prepare_setup(const phx_crowd_def *def, const uint16_t *slots, phx_c
     const phx_vec3 up = def->up;
     setup->up_axis = up.x == 0.0f && up.y == 1.0f && up.z == 0.0f ? PHX_UP_Y : up.x == 0.0f && up.y == 0.0f && up.z == 1.0f ? PHX_UP_Z : PHX_UP_ANY;
     setup->up = setup->up_axis == PHX_UP_ANY ? scale3(up, 1.0f / length3(up)) : up;
+    const phx_vec3 spare = reject3(spare_direction(setup->up), setup->up);
+    setup->level_a = scale3(spare, 1.0f / length3(spare)), setup->level_b = cross3(setup->up, setup->level_a);
     setup->scaled = def->scaled;
     for (uint32_t i = 0; i < def->leg_count; ++i) {
         const phx_leg *leg = def->legs + i;
@@ -311,6 +313,7 @@ static phx_crowd *lay_out(arena *a, const phx_crowd_def *def, uint32_t slot_coun
     *parents = take(a, slot_count * sizeof **parents);
     phx_character_state *characters = take(a, tiles * PHX_TILE_GROUPS * sizeof *characters);
     phx_leg_state *leg_states = take(a, tiles * PHX_TILE_GROUPS * legs * sizeof *leg_states);
+    phx_rows1 *velocities = def->params.pelvis_spring ? take(a, tiles * PHX_TILE_GROUPS * sizeof *velocities) : NULL;
     phx_carried_plane *carried = def->bodies ? take(a, tiles * PHX_TILE_GROUPS * legs * sizeof *carried) : NULL;
     phx_leg_replay *replays = keeps_corrections(def) ? take(a, tiles * PHX_TILE_GROUPS * legs * sizeof *replays) : NULL;
     phx_pelvis_state *pelvises = moves_pelvis(def) ? take(a, tiles * PHX_TILE_GROUPS * sizeof *pelvises) : NULL;
@@ -328,7 +331,8 @@ static phx_crowd *lay_out(arena *a, const phx_crowd_def *def, uint32_t slot_coun
     if (!crowd) return NULL;
     crowd->prepared = prepared;
     crowd->tiles = (uint32_t)tiles, crowd->workspaces = (uint32_t)workspaces, crowd->per_tile = def->workspaces == 0;
-    crowd->characters = characters, crowd->legs = leg_states, crowd->carried = carried, crowd->replays = replays, crowd->pelvises = pelvises, crowd->stills = stills, crowd->still_legs = still_legs;
+    crowd->characters = characters, crowd->legs = leg_states, crowd->velocities = velocities, crowd->carried = carried, crowd->replays = replays;
+    crowd->pelvises = pelvises, crowd->stills = stills, crowd->still_legs = still_legs;
     crowd->root_rotation = root_rotation, crowd->root_position = root_position;
     crowd->good = good, crowd->joints = joint_rows, crowd->scales = scales, crowd->feet = feet, crowd->rays = rays;
     return crowd;
@@ -479,6 +483,7 @@ static phx_crowd_task task_of(phx_crowd *crowd, const phx_crowd_frame *frame, ui
     task.rays = crowd->rays + workspace * setup->leg_count * 2;
     task.characters = crowd->characters + state;
     task.legs = crowd->legs + state * setup->leg_count;
+    task.velocities = crowd->velocities ? crowd->velocities + state : NULL;
     task.carried = crowd->carried ? crowd->carried + state * setup->leg_count : NULL;
     task.replays = crowd->replays ? crowd->replays + state * setup->leg_count : NULL;
     task.pelvises = crowd->pelvises ? crowd->pelvises + state : NULL;
@@ -514,12 +519,16 @@ phx_status phx_crowd_solve(phx_crowd *crowd, const phx_crowd_frame *frame, uint3
     return PHX_OK;
 }
 
+static int is_valid(const phx_crowd *crowd, uint32_t character) {
+    return phx_is_marked(crowd->legs + character / PHX_BLOCK_LANES * crowd->setup.leg_count, character % PHX_BLOCK_LANES, PHX_MARK_VALID);
+}
+
 phx_status phx_crowd_foot(const phx_crowd *crowd, uint32_t character, uint32_t leg, phx_foot_info *info) {
     if (!crowd || !info) return PHX_ERROR_NULL;
     if (character >= crowd->capacity || leg >= crowd->setup.leg_count) return PHX_ERROR_COUNT;
     const uint32_t group = character / PHX_BLOCK_LANES, lane = character % PHX_BLOCK_LANES;
     const phx_leg_state *state = crowd->legs + group * crowd->setup.leg_count + leg;
-    if (crowd->characters[group].valid.v[lane] < 0.5f) { /* left alone in the last frame, or never solved */
+    if (!is_valid(crowd, character)) { /* left alone in the last frame, or never solved */
         memset(info, 0, sizeof *info);
         info->flags = state->flags.v[lane] ? state->flags.v[lane] : (uint32_t)PHX_FLAG_INACTIVE;
         info->body = PHX_NO_HIT;
@@ -531,9 +540,9 @@ phx_status phx_crowd_foot(const phx_crowd *crowd, uint32_t character, uint32_t l
     info->ground_normal = vec3(state->normal.x[lane], state->normal.y[lane], state->normal.z[lane]);
     info->target = add3(at, vec3(state->target.x[lane], state->target.y[lane], state->target.z[lane]));
     info->bend = vec3(state->bend.x[lane], state->bend.y[lane], state->bend.z[lane]);
-    info->weight = state->weight.v[lane], info->support = state->support.v[lane], info->residual = state->residual.v[lane];
-    info->flags = state->flags.v[lane], info->body = state->body.v[lane];
-    info->locked = 0.5f < state->locked.v[lane];
+    info->weight = state->weight.v[lane], info->support = phx_support_of(state, lane), info->residual = state->residual.v[lane];
+    info->flags = state->flags.v[lane] & PHX_FLAGS_OUTSIDE, info->body = state->body.v[lane];
+    info->locked = (uint32_t)phx_is_marked(state, lane, PHX_MARK_LOCKED);
     info->lock_point = vec3(state->lock_point.x[lane], state->lock_point.y[lane], state->lock_point.z[lane]);
     if (!crowd->setup.bodies) info->lock_point = add3(at, info->lock_point);
     info->lock_offset = vec3(state->offset.x[lane], state->offset.y[lane], state->offset.z[lane]);
@@ -544,7 +553,7 @@ phx_status phx_crowd_foot(const phx_crowd *crowd, uint32_t character, uint32_t l
 float phx_crowd_pelvis(const phx_crowd *crowd, uint32_t character) {
     if (!crowd || character >= crowd->capacity) return 0.0f;
     const phx_character_state *state = crowd->characters + character / PHX_BLOCK_LANES;
-    return state->valid.v[character % PHX_BLOCK_LANES] < 0.5f ? 0.0f : state->pelvis.v[character % PHX_BLOCK_LANES];
+    return is_valid(crowd, character) ? state->pelvis.v[character % PHX_BLOCK_LANES] : 0.0f;
 }
 
 phx_status phx_crowd_pelvis_info(const phx_crowd *crowd, uint32_t character, phx_pelvis_info *info) {
@@ -553,7 +562,7 @@ phx_status phx_crowd_pelvis_info(const phx_crowd *crowd, uint32_t character, phx
     const uint32_t group = character / PHX_BLOCK_LANES, lane = character % PHX_BLOCK_LANES;
     info->translation = scale3(crowd->setup.up, phx_crowd_pelvis(crowd, character));
     info->rotation = quat_identity();
-    if (!crowd->pelvises || crowd->characters[group].valid.v[lane] < 0.5f) return PHX_OK;
+    if (!crowd->pelvises || !is_valid(crowd, character)) return PHX_OK;
     const phx_rows3 *shift = &crowd->pelvises[group].shift, *lean = &crowd->pelvises[group].lean;
     info->translation = add3(info->translation, vec3(shift->x[lane], shift->y[lane], shift->z[lane]));
     const phx_vec3 leaning = vec3(lean->x[lane], lean->y[lane], lean->z[lane]), axis = cross3(crowd->setup.up, leaning);

@@ -43,6 +43,7 @@ typedef struct phx_crowd_setup {
     uint16_t pelvis_joint, pelvis_slot, pelvis_parent;
     phx_vec3 up; /* unit */
     phx_up up_axis;
+    phx_vec3 level_a, level_b; /* unit, at right angles to each other and to up: what level rows are measured along where up is no axis */
     int scaled;
     float step_up, ray_length;
     float cos_max_slope, sin_max_pitch, sin_max_roll, sin_half_toe;
@@ -67,46 +68,72 @@ typedef struct phx_crowd_step {
 
 phx_crowd_step phx_crowd_step_of(const phx_crowd_setup *setup, float dt);
 
-/* State of 16 characters that lives from frame to frame. Rows only, and captures hold them: a change of these seven structs needs a new
- * CAPTURE_VERSION in capture.c. */
+/* State of 16 characters that lives from frame to frame. Rows only, and captures hold them: a change of these structs, of the marks or of
+ * the velocity's row needs a new CAPTURE_VERSION in capture.c. What is 1 or 0 is a mark of a leg's flags. */
 typedef struct phx_character_state {
-    phx_rows1 valid;    /* 1 = the rows below hold last frame's values */
-    phx_rows1 skipped;  /* seconds that passed at a lower level of detail since the last full solve */
-    phx_rows3 root;     /* last root position */
-    phx_rows1 pelvis;   /* correction along up */
-    phx_rows1 velocity; /* of the pelvis, for the spring */
-    phx_rows1 climbing; /* 1 = the root rose or fell faster than the pelvis may move */
-    phx_rows3 sunk;     /* the pelvis joint's last local translation by which it was moved: for replay */
+    phx_rows1 skipped; /* seconds that passed at a lower level of detail since the last full solve */
+    phx_rows3 root;    /* last root position */
+    phx_rows1 pelvis;  /* correction along up */
+    phx_rows3 sunk;    /* the pelvis joint's last local translation by which it was moved: for replay */
 } phx_character_state;
+
+/* In the upper half of a leg's flags, and for nobody outside; the first two are the character's, and its first leg's tell. Flags that say
+ * why a character was left alone come without marks. */
+typedef enum phx_mark {
+    PHX_MARK_VALID = 1u << 16,  /* the rows hold last frame's values */
+    PHX_MARK_CLIMBS = 1u << 17, /* the root rose or fell faster than the pelvis may move */
+    PHX_MARK_KNOWN = 1u << 18,  /* the plane was seen */
+    PHX_MARK_STANDS = 1u << 19, /* in contact, by hysteresis */
+    PHX_MARK_STOOD = 1u << 20,  /* in contact once since the plane was first seen: its next swing is a whole one */
+    PHX_MARK_LOCKED = 1u << 21  /* the ball is locked, and the foot stands */
+} phx_mark;
+enum { PHX_FLAGS_OUTSIDE = 0xFFFF };
+
+/* Level vectors, by two components: along the two axes that are not up, or along the setup's level_a and level_b. */
+typedef struct phx_level_rows {
+    PHX_ALIGN_64 float a[PHX_BLOCK_LANES];
+    float b[PHX_BLOCK_LANES];
+} phx_level_rows;
+
+/* What only feet that are not locked have. */
+typedef struct phx_loose_rows {
+    phx_rows1 swung;   /* seconds since it last stood */
+    phx_rows1 support; /* for phx_foot_info; 1 while it is locked */
+} phx_loose_rows;
 
 /* State of one leg of 16 characters. Points are relative to the last root position, along world axes, but for those marked
  * "carried": where the frame has bodies, they are in the frame of the body under the foot. */
 typedef struct phx_leg_state {
     phx_rows3 point, normal;     /* plane under the foot */
     phx_rows1 ball_ground;       /* height of what the ball's ray last hit, over the root's level */
-    phx_rows1 known;             /* 1 = the plane was seen */
     phx_rows1 missed;            /* seconds since a ray last hit */
     phx_rows1 weight;            /* 0 animated .. 1 on the ground */
     phx_rows1 jump;              /* height by which the foot still lags behind a jump of the ground */
     phx_rows3 tilt;              /* smoothed normal that the foot follows */
-    phx_rows3 heel_shift, ball_shift; /* where the soles ended, sideways, from where they were animated: next frame's rays start there */
+    phx_level_rows heel_shift, ball_shift; /* where the soles ended, sideways, from where they were animated: next frame's rays start there */
     phx_rows3 ball;              /* animated ball, carried: its speed tells a standing foot */
-    phx_rows1 stands;            /* 1 = in contact, by hysteresis */
-    phx_rows1 swung;             /* seconds since it last stood; far below 0 = it has not yet */
     phx_rows1 swing;             /* seconds that its last whole swing took; 0 = not known */
     phx_rows3 landing;           /* the animated ball where that swing ended, level, in the root's frame */
-    phx_rows1 grip;              /* the same, eased */
-    phx_rows1 locked;            /* 1 = the ball is locked */
+    phx_rows1 grip;              /* its contact, eased */
     phx_rows3 lock_point;        /* carried */
-    phx_rows3 lock_heading;      /* heel to ball, carried */
-    phx_rows1u generation;      /* of the body under the foot */
+    union {
+        phx_rows3 lock_heading;  /* of a locked foot: heel to ball, carried */
+        phx_loose_rows loose;    /* of any other */
+    };
+    phx_rows1u generation;       /* of the body under the foot */
     phx_rows3 offset;            /* level shift that the lock, or what is left of it, gives the foot */
     phx_rows1 yaw;               /* sine of half the turn that it gives */
     phx_rows3 bend;              /* bend direction used */
     phx_rows3 target;            /* ankle target: for phx_foot_info */
-    phx_rows1 support, residual; /* for phx_foot_info */
-    phx_rows1u flags, body;
+    phx_rows1 residual;          /* for phx_foot_info */
+    phx_rows1u flags;            /* phx_flag and phx_mark */
+    phx_rows1u body;
 } phx_leg_state;
+
+static inline int phx_is_marked(const phx_leg_state *leg, uint32_t lane, phx_mark mark) { return (leg->flags.v[lane] & (uint32_t)mark) != 0; }
+static inline float phx_support_of(const phx_leg_state *leg, uint32_t lane) {
+    return phx_is_marked(leg, lane, PHX_MARK_LOCKED) ? 1.0f : leg->loose.support.v[lane];
+}
 
 /* The plane in the frame of its body; only where bodies may be given. */
 typedef struct phx_carried_plane {
@@ -158,6 +185,7 @@ typedef struct phx_crowd_task {
     phx_ray_block *rays;
     phx_character_state *characters;
     phx_leg_state *legs;
+    phx_rows1 *velocities;      /* [group] of the pelvis; NULL unless it follows by the spring */
     phx_carried_plane *carried; /* like legs; NULL unless setup->bodies */
     phx_leg_replay *replays;    /* like legs; NULL unless setup->replay or setup->still */
     phx_pelvis_state *pelvises; /* [group]; NULL unless the pelvis shifts or leans */
@@ -185,6 +213,7 @@ struct phx_crowd {
     phx_crowd_def def; /* as it was given, without the skeleton's parents */
     phx_character_state *characters; /* [tile * PHX_TILE_GROUPS + group] */
     phx_leg_state *legs;             /* [(tile * PHX_TILE_GROUPS + group) * legs + leg] */
+    phx_rows1 *velocities;           /* like characters */
     phx_carried_plane *carried;
     phx_leg_replay *replays;
     phx_pelvis_state *pelvises;      /* like characters */

@@ -74,8 +74,9 @@ static void joint_of(const subject *s, uint32_t slot, phx_vec3 *position, phx_qu
 
 static uint32_t leg_colour(const phx_crowd *crowd, uint32_t leg, uint32_t group, uint32_t lane) {
     const phx_leg_state *state = crowd->legs + group * crowd->setup.leg_count + leg;
-    if (0.5f < crowd->characters[group].valid.v[lane] && !(state->flags.v[lane] & PHX_FLAG_REACHED)) return RED;
-    return 0.5f < state->support.v[lane] ? GREEN : BLUE;
+    if (!phx_is_marked(state, lane, PHX_MARK_VALID)) return BLUE;
+    if (!(state->flags.v[lane] & PHX_FLAG_REACHED)) return RED;
+    return 0.5f < phx_support_of(state, lane) ? GREEN : BLUE;
 }
 
 /* Where the knee may put the shin: the thigh's direction, turned about the knee's hinge by the least and by the most bend. */
@@ -103,7 +104,7 @@ static void draw_leg(const pen *pen, const phx_crowd *crowd, const subject *s, u
     const phx_vec3 heel = add3(ankle, rotate3(ankle_rotation, rig->heel_offset));
     const phx_vec3 ball = add3(ball_joint, rotate3(ball_rotation, rig->ball_offset));
     const float size = (length3(sub3(knee, hip)) + length3(sub3(ankle, knee))) * 0.03f;
-    const int solved = 0.5f < crowd->characters[group].valid.v[lane];
+    const int solved = phx_is_marked(state, lane, PHX_MARK_VALID);
     const uint32_t colour = leg_colour(crowd, leg, group, lane);
 
     draw(pen, PHX_DRAW_BONES, colour, ankle, heel);
@@ -124,7 +125,7 @@ static void draw_leg(const pen *pen, const phx_crowd *crowd, const subject *s, u
     const phx_vec3 at = row3(&crowd->characters[group].root, lane), target = add3(at, row3(&state->target, lane));
     draw_cross(pen, PHX_DRAW_TARGETS, YELLOW, target, size);
     draw(pen, PHX_DRAW_TARGETS, YELLOW, ankle, target);
-    if (0.5f < state->known.v[lane]) {
+    if (phx_is_marked(state, lane, PHX_MARK_KNOWN)) {
         const phx_vec3 point = add3(at, row3(&state->point, lane)), normal = row3(&state->normal, lane);
         const phx_vec3 spare = reject3(spare_direction(normal), normal);
         const phx_vec3 x = scale3(spare, 5.0f * size / max1(length3(spare), 1e-30f)), z = cross3(x, normal);
@@ -133,7 +134,7 @@ static void draw_leg(const pen *pen, const phx_crowd *crowd, const subject *s, u
         for (int i = 0; i < 4; ++i) draw(pen, PHX_DRAW_PLANES, shade << 8 | shade, corners[i], corners[(i + 1) % 4]);
         draw(pen, PHX_DRAW_PLANES, shade << 8 | shade, point, add3(point, scale3(normal, 3.0f * size)));
     }
-    if (0.5f < state->locked.v[lane]) {
+    if (phx_is_marked(state, lane, PHX_MARK_LOCKED)) {
         const uint32_t body = state->body.v[lane];
         phx_vec3 lock = row3(&state->lock_point, lane);
         if (!setup->bodies)
@@ -167,7 +168,7 @@ static void draw_character(const pen *pen, const phx_crowd *crowd, const phx_cro
     }
     for (uint32_t leg = 0; leg < setup->leg_count; ++leg) draw_leg(pen, crowd, &s, leg, group, lane);
     if (setup->pelvis_joint != PHX_NO_JOINT) {
-        const int solved = 0.5f < crowd->characters[group].valid.v[lane];
+        const int solved = phx_is_marked(crowd->legs + group * setup->leg_count, lane, PHX_MARK_VALID);
         const float weight = min1(max1(read1(frame->weight, character, 1.0f), 0.0f), 1.0f);
         const float moved = solved ? crowd->characters[group].pelvis.v[lane] * weight : 0.0f;
         const phx_vec3 shift = solved && crowd->pelvises ? scale3(row3(&crowd->pelvises[group].shift, lane), weight) : vec3(0.0f, 0.0f, 0.0f);

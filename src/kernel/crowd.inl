@@ -42,11 +42,16 @@ lane_inline lf level_sine(lup up, lv3 a, lv3 b) {
     if (up.axis == PHX_UP_Z) return f_sub(f_mul(a.x, b.y), f_mul(a.y, b.x));
     return v3_dot(v3_cross(a, b), up.v);
 }
-/* a level vector: its row along an axis that is up holds 0 from the start */
-lane_inline void level_store(lup up, phx_rows3 *rows, uint32_t lane, lv3 a) {
-    f_store(rows->x + lane, a.x);
-    if (up.axis != PHX_UP_Y) f_store(rows->y + lane, a.y);
-    if (up.axis != PHX_UP_Z) f_store(rows->z + lane, a.z);
+/* a level vector in memory */
+lane_inline lv3 level_load(const phx_crowd_setup *setup, lup up, const phx_level_rows *rows, uint32_t lane) {
+    const lf a = f_load(rows->a + lane), b = f_load(rows->b + lane);
+    if (up.axis == PHX_UP_Y) return v3(a, f_splat(0.0f), b);
+    if (up.axis == PHX_UP_Z) return v3(a, b, f_splat(0.0f));
+    return v3_add(v3_scale(v3_of(setup->level_a), a), v3_scale(v3_of(setup->level_b), b));
+}
+lane_inline void level_store(const phx_crowd_setup *setup, lup up, phx_level_rows *rows, uint32_t lane, lv3 v) {
+    f_store(rows->a + lane, up.axis == PHX_UP_ANY ? v3_dot(v, v3_of(setup->level_a)) : v.x);
+    f_store(rows->b + lane, up.axis == PHX_UP_ANY ? v3_dot(v, v3_of(setup->level_b)) : up.axis == PHX_UP_Y ? v.z : v.y);
 }
 /* up x a */
 lane_inline lv3 up_cross(lup up, lv3 a) {
@@ -107,7 +112,11 @@ lane_inline lf ease(lf old, lf wanted, lf keep) { return f_select(f_lt(keep, f_s
 /* state that dies away lands on 0 long before it is denormal */
 lane_inline lf settle(lf a) { return f_keep(f_lt(f_splat(1e-9f), f_abs(a)), a); }
 lane_inline lv3 v3_settle(lv3 a) { return v3(settle(a.x), settle(a.y), settle(a.z)); }
-lane_inline lm is_set(const float *row) { return f_lt(f_splat(0.5f), f_load(row)); }
+lane_inline lm is_marked(const phx_leg_state *leg, uint32_t lane, phx_mark mark) {
+    const li bit = i_splat((int32_t)mark);
+    return i_eq(i_and(i_load(leg->flags.v + lane), bit), bit);
+}
+lane_inline li mark_if(lm m, uint32_t mark) { return i_select(m, i_splat((int32_t)mark), i_splat(0)); }
 /* rows of the lanes in m only; nearly always that is all of them */
 lane_inline void f_store_where(lm m, float *p, lf a) { f_store(p, lane_rare(!m_all(m)) ? f_select(m, a, f_load(p)) : a); }
 lane_inline void i_store_where(lm m, void *p, li a) { i_store(p, lane_rare(!m_all(m)) ? i_select(m, a, i_load(p)) : a); }
@@ -160,7 +169,7 @@ lane_inline lf look_ahead(const phx_crowd_task *task, uint32_t group, uint32_t l
     const lv3 ball = v3_load(&foot->ball, lane);
     const lf zero = f_splat(0.0f), least = f_splat(1e-20f);
     const lf dt = f_add(f_splat(task->step.dt), f_load(character->skipped.v + lane)), length = f_load(foot->length.v + lane);
-    const lm swings = m_andnot(m_and(m_and(remembered, is_set(state->known.v + lane)), f_lt(zero, dt)), is_set(state->stands.v + lane));
+    const lm swings = m_andnot(m_and(m_and(remembered, is_marked(state, lane, PHX_MARK_KNOWN)), f_lt(zero, dt)), is_marked(state, lane, PHX_MARK_STANDS));
     if (!m_any(swings)) return zero;
     const lv3 travel = v3_sub(root, v3_load(&character->root, lane));
     lv3 last_ball = v3_sub(v3_load(&state->ball, lane), travel);
@@ -172,9 +181,9 @@ lane_inline lf look_ahead(const phx_crowd_task *task, uint32_t group, uint32_t l
     const lv3 path = level(up, v3_sub(ball, last_ball));
     const lf pace = f_div(f_sqrt(level_dot(up, path, path)), f_max(f_mul(length, dt), least));
     const lf share = saturate(f_sub(f_add(pace, pace), f_splat(2.0f))); /* from 1 to 1.5 legs a second */
-    const lf swing = f_load(state->swing.v + lane);
+    const lf swing = f_load(state->swing.v + lane), swung = f_keep(swings, f_load(state->loose.swung.v + lane));
     const lm learnt = f_lt(zero, swing);
-    const lf left = f_select(learnt, f_max(f_sub(f_sub(swing, f_load(state->swung.v + lane)), dt), zero), f_splat(0.1f)), frames = f_div(left, f_max(dt, f_splat(1e-6f)));
+    const lf left = f_select(learnt, f_max(f_sub(f_sub(swing, swung), dt), zero), f_splat(0.1f)), frames = f_div(left, f_max(dt, f_splat(1e-6f)));
     const lv3 standing = v3_add(q4_rotate(rotation, v3_load(&state->landing, lane)), v3_scale(travel, frames));
     const lv3 place = v3_select(learnt, standing, v3_add(*ball_end, v3_scale(path, frames)));
     const lv3 to = v3_scale(level(up, v3_sub(place, *ball_end)), share);
@@ -235,7 +244,7 @@ lane_inline void prepare_about(const phx_crowd_task *task, phx_up axis) {
                 v3_store(&task->root_position[group], lane, root), q4_store(&task->root_rotation[group], lane, rotation);
             }
             const li teleport = i_and(flags, i_splat(PHX_CHARACTER_TELEPORT));
-            const lm remembered = m_and(is_set(character->valid.v + lane), i_eq(teleport, i_splat(0)));
+            const lm remembered = m_and(is_marked(task->legs + group * legs, lane, PHX_MARK_VALID), i_eq(teleport, i_splat(0)));
             f_store(task->good[group].v + lane, f_select(good, f_select(remembered, f_splat(2.0f), f_splat(1.0f)), f_select(full, f_splat(0.0f), f_splat(-1.0f))));
             wanted |= (m_bits(good) & ((1u << LANES) - 1)) << lane;
 
@@ -252,10 +261,10 @@ lane_inline void prepare_about(const phx_crowd_task *task, phx_up axis) {
                     continue;
                 }
                 const lv3 heel = v3_load(&foot->heel, lane), ball = v3_load(&foot->ball, lane);
-                lv3 heel_end = v3_select(remembered, v3_add(heel, v3_load(&state->heel_shift, lane)), heel);
-                lv3 ball_end = v3_select(remembered, v3_add(ball, v3_load(&state->ball_shift, lane)), ball);
+                lv3 heel_end = v3_select(remembered, v3_add(heel, level_load(setup, up, &state->heel_shift, lane)), heel);
+                lv3 ball_end = v3_select(remembered, v3_add(ball, level_load(setup, up, &state->ball_shift, lane)), ball);
                 if (!frame->bodies) { /* a locked ball's place is known */
-                    const lm locked = m_and(remembered, is_set(state->locked.v + lane));
+                    const lm locked = m_and(remembered, is_marked(state, lane, PHX_MARK_LOCKED));
                     const lv3 lock_point = v3_sub(v3_load(&state->lock_point, lane), v3_sub(root, v3_load(&character->root, lane)));
                     heel_end = v3_select(locked, v3_add(heel, v3_sub(lock_point, ball)), heel_end), ball_end = v3_select(locked, lock_point, ball_end);
                 }
@@ -265,7 +274,7 @@ lane_inline void prepare_about(const phx_crowd_task *task, phx_up axis) {
                     const lv3 last = v3_sub(v3_load(&state->point, lane), v3_sub(root, v3_load(&character->root, lane)));
                     const lv3 from_heel = level(up, v3_sub(last, heel_end)), from_ball = level(up, v3_sub(last, ball_end));
                     const lf nearest = f_min(level_dot(up, from_heel, from_heel), level_dot(up, from_ball, from_ball));
-                    const lm fresh = m_and(m_and(remembered, is_set(state->known.v + lane)), f_lt(nearest, f_splat(setup->ray_reuse_squared)));
+                    const lm fresh = m_and(m_and(remembered, is_marked(state, lane, PHX_MARK_KNOWN)), f_lt(nearest, f_splat(setup->ray_reuse_squared)));
                     ask = m_andnot(good, fresh);
                 }
                 for (int end = 0; end < 2; ++end) {
@@ -397,7 +406,8 @@ typedef struct leg_carried {
 typedef struct leg_work {
     ground_plane plane;
     leg_carried *carried; /* only where there are bodies */
-    lf length, weight, support;
+    lf length, weight, support, swung;
+    li marks;
     lf per_up, last_per_up;
     lm known, stands, entering, locked_before;
     lv3 last_point, last_ball, lock_point;
@@ -422,7 +432,7 @@ typedef struct leg_goal {
     lq4 toe_turn;    /* of the toes, on top of it */
     lm toes;         /* lanes whose toes turn */
     lf clearance;
-    lm hangs;        /* stands with its ball beyond an edge */
+    li flags;        /* its marks, and that it stands with its ball beyond an edge */
     lm rests;        /* stands, and no filter of it is on its way; only where still characters are not solved */
     lv3 hinge;       /* of the knee */
 } leg_goal;
@@ -496,7 +506,7 @@ lane_inline void choose_ground(const phx_crowd_task *task, const crowd_lanes *l,
     const lf zero = f_splat(0.0f), one = f_splat(1.0f);
     const lup up = l->up;
     ground_plane plane = work->plane;
-    const lm known = m_and(l->remembered, is_set(state->known.v + lane));
+    const lm known = m_and(l->remembered, is_marked(state, lane, PHX_MARK_KNOWN));
     const li last_body = i_load(state->body.v + lane);
     lv3 last_point = v3_sub(v3_load(&state->point, lane), l->travel), last_normal = v3_load(&state->normal, lane);
     lv3 last_ball = v3_load(&state->ball, lane), lock_point = v3_load(&state->lock_point, lane);
@@ -516,7 +526,7 @@ lane_inline void choose_ground(const phx_crowd_task *task, const crowd_lanes *l,
     }
     last_point = v3_select(known, last_point, v3_splat(0.0f, 0.0f, 0.0f)), last_normal = v3_select(known, last_normal, up.v);
     /* at an edge a locked foot stays on the tread that it was put on, although its rays now fall past it */
-    lm locked_before = m_and(there, is_set(state->locked.v + lane));
+    lm locked_before = m_and(there, is_marked(state, lane, PHX_MARK_LOCKED));
     const lf last_per_up = f_div(one, height_of(up, last_normal));
     lf per_up = f_div(one, f_select(plane.seen, height_of(up, plane.normal), one));
     const lf tread = height_over(last_point, last_normal, last_per_up, lock_point), seen_there = height_over(plane.point, plane.normal, per_up, lock_point);
@@ -565,7 +575,7 @@ lane_inline void choose_ground(const phx_crowd_task *task, const crowd_lanes *l,
     weight = f_select(l->remembered, weight, wanted);
 
     v3_store(&state->point, lane, plane.point), v3_store(&state->normal, lane, plane.normal);
-    f_store(state->known.v + lane, f_keep(m_or(grounded, f_lt(zero, weight)), one)); /* a plane is known until it is let go */
+    work->marks = i_or(i_splat(PHX_MARK_VALID), mark_if(m_or(grounded, f_lt(zero, weight)), PHX_MARK_KNOWN)); /* a plane is known until it is let go */
     f_store(state->missed.v + lane, missed), f_store(state->weight.v + lane, weight);
     i_store(state->body.v + lane, plane.body);
     if (task->frame->bodies) {
@@ -588,7 +598,7 @@ lane_inline void judge_contact(const phx_crowd_task *task, const crowd_lanes *l,
     const lup up = l->up;
     const lv3 heel = v3_load(&p.foot->heel, lane), ball = v3_load(&p.foot->ball, lane);
     const lf sole_height = f_min(height_of(up, heel), height_of(up, ball));
-    const lm known = work->known, grounded = work->stands, stood = m_and(known, is_set(state->stands.v + lane));
+    const lm known = work->known, grounded = work->stands, stood = m_and(known, is_marked(state, lane, PHX_MARK_STANDS));
     lm stands, entering;
     lf support;
     if (task->frame->support.data) {
@@ -629,20 +639,20 @@ lane_inline void judge_contact(const phx_crowd_task *task, const crowd_lanes *l,
     work->clearance = f_keep(m_not(stands), f_add(hover, f_max(jump, zero)));
 
     /* how long a foot swings, and where it comes to stand */
-    const lf swung = f_select(known, f_add(f_load(state->swung.v + lane), l->dt), f_splat(-1e6f)); /* the frame in which it comes to stand is the last */
-    const lm lands = m_and(m_andnot(m_and(known, stands), stood), f_lt(f_splat(0.12f), swung));
+    const lf swung = f_min(f_add(f_keep(m_andnot(known, stood), f_load(state->loose.swung.v + lane)), l->dt), f_splat(1e6f)); /* the frame in which it comes to stand is the last */
+    const lm whole = m_and(known, is_marked(state, lane, PHX_MARK_STOOD)), lands = m_and(m_andnot(m_and(whole, stands), stood), f_lt(f_splat(0.12f), swung));
     f_store(state->swing.v + lane, f_keep(known, f_select(lands, swung, f_load(state->swing.v + lane))));
     if (m_any(lands)) {
         const lv3 landing = q4_rotate(q4_conjugate(q4_load(&task->root_rotation[l->group], lane)), level(up, ball));
         v3_store_where(lands, &state->landing, lane, landing);
     }
-    f_store(state->swung.v + lane, f_select(m_and(known, stands), zero, swung));
 
     lv3 stored_ball = ball;
     if (task->frame->bodies) stored_ball = into(&work->carried->body, ball);
     v3_store(&state->ball, lane, stored_ball);
-    f_store(state->stands.v + lane, firm), f_store(state->grip.v + lane, grip);
-    f_store(state->jump.v + lane, jump), f_store(state->support.v + lane, support);
+    f_store(state->grip.v + lane, grip), f_store(state->jump.v + lane, jump);
+    work->marks = i_or(work->marks, i_or(mark_if(stands, PHX_MARK_STANDS), mark_if(m_or(whole, m_and(known, stands)), PHX_MARK_STOOD)));
+    work->swung = swung;
     work->stands = stands, work->entering = entering, work->support = support, work->error = error, work->jump = jump;
 }
 
@@ -738,16 +748,19 @@ lane_inline void place_foot(const phx_crowd_task *task, const crowd_lanes *l, ui
     lv3 new_lock = v3_select(starts, under_ball, lock_point);
     if (task->frame->bodies) { /* a lock that goes on is kept to the bit: carried back and forth it would creep */
         const lm goes_on = m_andnot(locked_before, starts);
-        const lv3 new_heading = v3_select(starts, about_up(up, sine, versine, heading), work->carried->lock_heading);
         new_lock = v3_select(goes_on, v3_load(&state->lock_point, lane), into(&work->carried->body, new_lock));
-        v3_store_where(m_not(goes_on), &state->lock_heading, lane, q4_rotate(q4_conjugate(work->carried->body.rotation), new_heading));
-    } else if (m_any(starts)) {
-        v3_store_where(starts, &state->lock_heading, lane, about_up(up, sine, versine, heading));
+    }
+    locked = m_or(locked, starts);
+    f_store(state->loose.swung.v + lane, f_select(locked, f_load(state->loose.swung.v + lane), work->swung));
+    f_store(state->loose.support.v + lane, f_select(locked, f_load(state->loose.support.v + lane), work->support));
+    if (m_any(starts)) {
+        const lv3 new_heading = about_up(up, sine, versine, heading);
+        v3_store_where(starts, &state->lock_heading, lane, task->frame->bodies ? q4_rotate(q4_conjugate(work->carried->body.rotation), new_heading) : new_heading);
     }
 
     const lf weight = work->weight;
     goal->length = work->length, goal->weight = weight, goal->support = work->support, goal->clearance = work->clearance;
-    goal->hangs = m_and(work->hangs, stands);
+    goal->flags = i_or(i_or(work->marks, mark_if(locked, PHX_MARK_LOCKED)), mark_if(m_and(work->hangs, stands), PHX_FLAG_OVERHANGS));
     goal->target = v3_mix(ankle, placed, weight);
     goal->turn = lean_after(up, &work->lean, yaw, yaw_cos);
     const lm floating = f_lt(weight, one);
@@ -772,10 +785,9 @@ lane_inline void place_foot(const phx_crowd_task *task, const crowd_lanes *l, ui
         goal->rests = m_and(rests, m_or(locked, let_go));
     }
     v3_store(&state->lock_point, lane, new_lock);
-    f_store(state->locked.v + lane, f_keep(m_or(locked, starts), one));
     v3_store(&state->offset, lane, offset), f_store(state->yaw.v + lane, yaw);
-    level_store(up, &state->heel_shift, lane, v3_scale(level(up, v3_sub(new_heel, heel)), weight));
-    level_store(up, &state->ball_shift, lane, v3_scale(level(up, v3_sub(new_ball, ball)), weight));
+    level_store(setup, up, &state->heel_shift, lane, v3_scale(level(up, v3_sub(new_heel, heel)), weight));
+    level_store(setup, up, &state->ball_shift, lane, v3_scale(level(up, v3_sub(new_ball, ball)), weight));
 }
 
 /* How the pelvis moves level and leans, weight included. */
@@ -805,7 +817,7 @@ lane_cold void move_pelvis(const phx_crowd_task *task, const crowd_lanes *l, con
         heights[leg] = height_over(v3_load(&foot->point, lane), normal, per_up, places[leg]), weights[leg] = w;
         total = f_add(total, w), height = f_add(height, f_mul(heights[leg], w)), length = f_max(goals[leg].length, length);
         place = v3_add(place, v3_scale(places[leg], w)), gradient = v3_add(gradient, v3_scale(level(up, normal), f_neg(f_mul(per_up, w))));
-        moved = v3_add(moved, v3_scale(v3_add(v3_load(&foot->heel_shift, lane), v3_load(&foot->ball_shift, lane)), f_mul(w, f_splat(0.5f))));
+        moved = v3_add(moved, v3_scale(v3_add(level_load(setup, up, &foot->heel_shift, lane), level_load(setup, up, &foot->ball_shift, lane)), f_mul(w, f_splat(0.5f))));
         heading = v3_add(heading, level(up, v3_sub(v3_load(&task->feet[index].ball, lane), v3_load(&task->feet[index].heel, lane))));
     }
     const lf share = f_div(one, f_max(total, f_splat(1e-6f))), held = f_min(total, one);
@@ -1002,7 +1014,7 @@ lane_inline void bend_leg(const phx_crowd_task *task, const crowd_lanes *l, uint
     *out = two_bone_core(&limits, &in, PHX_TWIST_INHERIT, FULL_LEG);
     v3_store_where(l->good, &state->bend, lane, out->bend), v3_store_where(l->good, &state->target, lane, v3_add(goal->target, v3_sub(in.delta, asked)));
     f_store_where(l->good, state->residual.v + lane, out->residual);
-    i_store_where(l->good, state->flags.v + lane, i_or(out->flags, i_select(goal->hangs, i_splat(PHX_FLAG_OVERHANGS), i_splat(0))));
+    i_store_where(l->good, state->flags.v + lane, i_or(out->flags, goal->flags));
 }
 
 /* its new local rotations */
@@ -1074,7 +1086,7 @@ static void repeat_corrections(const phx_crowd_task *task, const crowd_lanes *l,
 }
 
 /* The pelvis follows what the legs need: exponentially or by a critically damped spring, both exact for any dt, at bounded speed. */
-lane_inline lf follow_pelvis(const phx_crowd_task *task, const crowd_lanes *l, lf wanted, lf weight) {
+lane_inline lf follow_pelvis(const phx_crowd_task *task, const crowd_lanes *l, lf wanted, lf weight, li *marks) {
     const phx_crowd_setup *setup = task->setup;
     phx_character_state *character = task->characters + l->group;
     const lf reach = f_mul(f_splat(setup->pelvis_speed), l->dt);
@@ -1083,21 +1095,23 @@ lane_inline lf follow_pelvis(const phx_crowd_task *task, const crowd_lanes *l, l
      * climbing or falling does, and so does one whose feet have no ground */
     const lf climb = height_of(l->up, l->travel);
     const lm fast = m_and(m_and(l->remembered, f_lt(reach, f_abs(climb))), f_lt(f_splat(0.0f), l->dt));
-    const lm stepped = m_and(m_andnot(fast, is_set(character->climbing.v + l->lane)), m_and(f_lt(f_abs(climb), f_splat(setup->max_pelvis_drop)), f_lt(f_splat(0.0f), weight)));
-    f_store_where(l->good, character->climbing.v + l->lane, f_keep(fast, f_splat(1.0f)));
+    const lm climbed = is_marked(task->legs + l->group * setup->leg_count, l->lane, PHX_MARK_CLIMBS);
+    const lm stepped = m_and(m_andnot(fast, climbed), m_and(f_lt(f_abs(climb), f_splat(setup->max_pelvis_drop)), f_lt(f_splat(0.0f), weight)));
+    *marks = i_or(*marks, mark_if(fast, PHX_MARK_CLIMBS));
     old = f_select(stepped, f_sub(old, climb), old);
     old = f_min(f_max(old, f_splat(-setup->max_pelvis_drop)), f_splat(setup->max_pelvis_rise));
     lf pelvis;
     if (setup->pelvis_spring) { /* x(t) = (x0 + (v0 + w x0) t) e^-wt, at half after the half-life: w = 1.67835 / half-life */
         const lf rate = f_splat(setup->pelvis_rate), away = f_sub(old, wanted);
-        const lf velocity = f_keep(l->remembered, f_load(character->velocity.v + l->lane));
+        float *speeds = task->velocities[l->group].v + l->lane;
+        const lf velocity = f_keep(l->remembered, f_load(speeds));
         const lf decay = f_exp2(f_mul(f_mul(rate, l->dt), f_splat(-1.44269504088896f)));
         const lf drive = f_add(velocity, f_mul(rate, away));
         const lf swung = f_add(wanted, settle(f_mul(f_add(away, f_mul(drive, l->dt)), decay)));
         pelvis = f_min(f_max(swung, f_splat(-setup->max_pelvis_drop)), f_splat(setup->max_pelvis_rise)); /* with speed left it swings past what is wanted */
         const lf next = settle(f_mul(f_sub(velocity, f_mul(f_mul(rate, drive), l->dt)), decay));
         const lf limit = f_splat(setup->pelvis_speed);
-        f_store_where(l->good, character->velocity.v + l->lane, f_keep(l->remembered, f_min(f_max(next, f_neg(limit)), limit)));
+        f_store_where(l->good, speeds, f_keep(l->remembered, f_min(f_max(next, f_neg(limit)), limit)));
     } else {
         pelvis = f_add(wanted, settle(f_mul(f_sub(old, wanted), l->pelvis_keep)));
     }
@@ -1185,7 +1199,7 @@ lane_cold lm find_still(const phx_crowd_task *task, const crowd_lanes *l, lf wei
     const lup up = l->up;
     const phx_character_still *still = task->stills + l->group;
     const lf tolerance = f_splat(setup->still), squared = f_splat(setup->still * setup->still), one = f_splat(1.0f), zero = f_splat(0.0f);
-    lm rests = m_and(m_and(l->good, l->remembered), m_and(is_set(still->settled.v + lane), f_eq(f_load(still->weight.v + lane), weight)));
+    lm rests = m_and(m_and(l->good, l->remembered), m_and(f_lt(f_splat(0.5f), f_load(still->settled.v + lane)), f_eq(f_load(still->weight.v + lane), weight)));
     rests = m_and(rests, m_and(f_le(f_load(task->characters[l->group].skipped.v + lane), zero), f_le(v3_dot(l->travel, l->travel), squared)));
     for (uint32_t leg = 0; leg < legs; ++leg) {
         const uint32_t index = l->group * legs + leg;
@@ -1298,7 +1312,7 @@ lane_inline void solve_about(const phx_crowd_task *task, phx_up axis) {
                 idle = m_or(idle, m_or(off, m_and(active, i_eq(lod, i_splat(PHX_LOD_OFF)))));
                 const lm repeats = m_and(on, i_eq(lod, i_splat(PHX_LOD_REPLAY))), sinks = m_and(on, i_eq(lod, i_splat(PHX_LOD_PELVIS)));
                 const lm stays = i_eq(i_and(flags, i_splat(PHX_CHARACTER_TELEPORT)), i_splat(0)); /* or what it did belongs elsewhere */
-                const lm waits = m_and(m_and(m_or(repeats, sinks), stays), is_set(character->valid.v + lane));
+                const lm waits = m_and(m_and(m_or(repeats, sinks), stays), is_marked(task->legs + group * legs, lane, PHX_MARK_VALID));
                 if (setup->replay && m_any(waits)) {
                     const lm shown = m_and(waits, f_lt(zero, weight));
                     repeat_corrections(task, &l, m_and(shown, repeats), shown);
@@ -1306,7 +1320,6 @@ lane_inline void solve_about(const phx_crowd_task *task, phx_up axis) {
                     keeps = m_or(keeps, waits);
                 }
             }
-            f_store_where(active, character->valid.v + lane, f_keep(keeps, one));
             const lm left_alone = m_andnot(active, keeps);
             if (lane_rare(m_any(left_alone))) {
                 const li why = i_select(idle, i_splat(PHX_FLAG_INACTIVE), i_splat(PHX_FLAG_BAD_INPUT));
@@ -1362,10 +1375,11 @@ lane_inline void solve_about(const phx_crowd_task *task, phx_up axis) {
             lf pelvis = zero;
             if (setup->pelvis_joint != PHX_NO_JOINT) {
                 const lf wanted = f_select(f_lt(drop, zero), f_max(drop, f_splat(-setup->max_pelvis_drop)), rise);
-                pelvis = follow_pelvis(task, &l, wanted, held);
+                pelvis = follow_pelvis(task, &l, wanted, held, &goals[0].flags);
                 if (task->stills) {
-                    const lf still = f_splat(setup->still), swings = f_mul(f_abs(f_load(character->velocity.v + lane)), f_splat(setup->pelvis_half_life));
-                    rests = m_and(rests, m_and(f_le(f_abs(f_sub(pelvis, wanted)), still), f_le(swings, still)));
+                    const lf still = f_splat(setup->still);
+                    rests = m_and(rests, f_le(f_abs(f_sub(pelvis, wanted)), still));
+                    if (task->velocities) rests = m_and(rests, f_le(f_mul(f_abs(f_load(task->velocities[group].v + lane)), f_splat(setup->pelvis_half_life)), still));
                 }
             }
             const lf applied = f_mul(pelvis, weight);

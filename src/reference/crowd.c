@@ -50,6 +50,18 @@ static float level_sine(up_of up, phx_vec3 a, phx_vec3 b) {
     default: return dot3(cross3(a, b), up.v);
     }
 }
+static phx_vec3 level_row(const phx_crowd_setup *setup, const phx_level_rows *rows, uint32_t lane) {
+    const float a = rows->a[lane], b = rows->b[lane];
+    switch (setup->up_axis) {
+    case PHX_UP_Y: return vec3(a, 0.0f, b);
+    case PHX_UP_Z: return vec3(a, b, 0.0f);
+    default: return add3(scale3(setup->level_a, a), scale3(setup->level_b, b));
+    }
+}
+static void set_level_row(const phx_crowd_setup *setup, phx_level_rows *rows, uint32_t lane, phx_vec3 v) {
+    rows->a[lane] = setup->up_axis == PHX_UP_ANY ? dot3(v, setup->level_a) : v.x;
+    rows->b[lane] = setup->up_axis == PHX_UP_ANY ? dot3(v, setup->level_b) : setup->up_axis == PHX_UP_Y ? v.z : v.y;
+}
 static phx_vec3 up_cross(up_of up, phx_vec3 a) {
     switch (up.axis) {
     case PHX_UP_Y: return vec3(a.z, 0.0f, -a.x);
@@ -146,7 +158,7 @@ static float look_ahead(const phx_crowd_task *task, uint32_t group, uint32_t lan
     const up_of up = up_in(task->setup);
     const phx_vec3 ball = row3(&foot->ball, lane);
     const float dt = task->step.dt + character->skipped.v[lane], length = foot->length.v[lane];
-    if (!(0.5f < state->known.v[lane]) || 0.5f < state->stands.v[lane] || !(0.0f < dt)) return 0.0f;
+    if (!phx_is_marked(state, lane, PHX_MARK_KNOWN) || phx_is_marked(state, lane, PHX_MARK_STANDS) || !(0.0f < dt)) return 0.0f;
     const phx_vec3 travel = sub3(root, row3(&character->root, lane));
     phx_vec3 last_ball = sub3(row3(&state->ball, lane), travel);
     if (task->frame->bodies) {
@@ -157,7 +169,7 @@ static float look_ahead(const phx_crowd_task *task, uint32_t group, uint32_t lan
     const float pace = sqrtf(level_dot(up, path, path)) / max1(length * dt, 1e-20f), share = saturate(pace + pace - 2.0f); /* from 1 to 1.5 legs a second */
     const float swing = state->swing.v[lane];
     const int learnt = 0.0f < swing;
-    const float left = learnt ? max1((swing - state->swung.v[lane]) - dt, 0.0f) : 0.1f, frames = left / max1(dt, 1e-6f);
+    const float left = learnt ? max1((swing - state->loose.swung.v[lane]) - dt, 0.0f) : 0.1f, frames = left / max1(dt, 1e-6f);
     const phx_vec3 standing = add3(rotate3(rotation, row3(&state->landing, lane)), scale3(travel, frames));
     const phx_vec3 place = learnt ? standing : add3(*ball_end, scale3(path, frames));
     const phx_vec3 to = scale3(level(up, sub3(place, *ball_end)), share);
@@ -211,7 +223,7 @@ void phx_reference_crowd_prepare(const phx_crowd_task *task) {
             }
             set_row3(&task->root_position[group], lane, root), set_row4(&task->root_rotation[group], lane, rotation);
         }
-        const int remembered = 0.5f < state->valid.v[lane] && !(flags & PHX_CHARACTER_TELEPORT);
+        const int remembered = phx_is_marked(task->legs + group * legs, lane, PHX_MARK_VALID) && !(flags & PHX_CHARACTER_TELEPORT);
         task->good[group].v[lane] = good ? (remembered ? 2.0f : 1.0f) : lod_of(flags) == PHX_LOD_FULL ? 0.0f : -1.0f;
         if (lane == 0) task->wanted[group] = 0;
         if (good && i < task->count) task->wanted[group] = (uint16_t)(task->wanted[group] | 1u << lane);
@@ -226,13 +238,13 @@ void phx_reference_crowd_prepare(const phx_crowd_task *task) {
             foot->look.v[lane] = 0.0f;
             if (good) {
                 ends[0] = row3(&foot->heel, lane), ends[1] = row3(&foot->ball, lane);
-                if (remembered) ends[0] = add3(ends[0], row3(&leg_state->heel_shift, lane)), ends[1] = add3(ends[1], row3(&leg_state->ball_shift, lane));
-                if (!frame->bodies && remembered && 0.5f < leg_state->locked.v[lane]) { /* a locked ball's place is known */
+                if (remembered) ends[0] = add3(ends[0], level_row(setup, &leg_state->heel_shift, lane)), ends[1] = add3(ends[1], level_row(setup, &leg_state->ball_shift, lane));
+                if (!frame->bodies && remembered && phx_is_marked(leg_state, lane, PHX_MARK_LOCKED)) { /* a locked ball's place is known */
                     const phx_vec3 lock_point = sub3(row3(&leg_state->lock_point, lane), sub3(root, row3(&state->root, lane)));
                     ends[0] = add3(row3(&foot->heel, lane), sub3(lock_point, row3(&foot->ball, lane))), ends[1] = lock_point;
                 }
                 if (remembered) foot->look.v[lane] = look_ahead(task, group, lane, group * legs + leg, root, rotation, ends, ends + 1);
-                if (reuse && remembered && 0.5f < leg_state->known.v[lane]) {
+                if (reuse && remembered && phx_is_marked(leg_state, lane, PHX_MARK_KNOWN)) {
                     const phx_vec3 last = sub3(row3(&leg_state->point, lane), sub3(root, row3(&state->root, lane)));
                     const phx_vec3 from_heel = level(up, sub3(last, ends[0])), from_ball = level(up, sub3(last, ends[1]));
                     if (min1(level_dot(up, from_heel, from_heel), level_dot(up, from_ball, from_ball)) < setup->ray_reuse_squared) ask = 0;
@@ -315,7 +327,7 @@ typedef struct leg_work {
     int toes;           /* do they turn? */
     float support, weight, length;
     float clearance;    /* how far a swinging foot may sink without touching the ground */
-    int hangs;          /* stands with its ball beyond an edge */
+    uint32_t flags;     /* its marks, and that it stands with its ball beyond an edge */
     int rests;          /* stands, and no filter of it is on its way: with the same input it would end where it is */
 } leg_work;
 
@@ -345,7 +357,7 @@ static leg_work place_foot(const phx_crowd_task *task, const one *o, uint32_t le
     /* the plane under the foot: this frame's hits, or the last one seen, carried by its body */
     const float look = task->feet[index].look.v[lane];
     ground_plane plane = plane_under(task, task->rays + index * 2, lane, o->root, 0.0f < look);
-    const int known = o->remembered && 0.5f < state->known.v[lane];
+    const int known = o->remembered && phx_is_marked(state, lane, PHX_MARK_KNOWN);
     const uint32_t last_body = state->body.v[lane];
     phx_vec3 last_point = sub3(row3(&state->point, lane), o->travel), last_normal = row3(&state->normal, lane);
     phx_vec3 last_ball = row3(&state->ball, lane), lock_point = row3(&state->lock_point, lane), lock_heading = row3(&state->lock_heading, lane);
@@ -364,7 +376,7 @@ static leg_work place_foot(const phx_crowd_task *task, const one *o, uint32_t le
     }
     if (!known) last_point = vec3(0.0f, 0.0f, 0.0f), last_normal = up.v;
     /* at an edge a locked foot stays on the tread that it was put on, although its rays now fall past it */
-    int locked_before = there && 0.5f < state->locked.v[lane];
+    int locked_before = there && phx_is_marked(state, lane, PHX_MARK_LOCKED);
     const float last_ground = state->ball_ground.v[lane] - height_of(up, o->travel);
     const float last_per_up = 1.0f / height_of(up, last_normal);
     float per_up = 1.0f / (plane.seen ? height_of(up, plane.normal) : 1.0f);
@@ -399,7 +411,7 @@ static leg_work place_foot(const phx_crowd_task *task, const one *o, uint32_t le
     const float weight = o->remembered ? settle(ease(state->weight.v[lane], wanted, o->step.weight_keep)) : wanted;
 
     /* contact: told, or found from height and speed with hysteresis; heights and speeds follow the leg's length */
-    const int stood = known && 0.5f < state->stands.v[lane];
+    const int stood = known && phx_is_marked(state, lane, PHX_MARK_STANDS);
     int stands, entering;
     float support;
     if (task->frame->support.data) {
@@ -509,12 +521,11 @@ static leg_work place_foot(const phx_crowd_task *task, const one *o, uint32_t le
     const phx_vec3 placed = raised(up, add3(new_ankle, offset), jump);
     const phx_vec3 under_ball = sub3(new_ball, scale3(plane.normal, dot3(sub3(new_ball, plane.point), plane.normal)));
     const phx_vec3 new_lock = starts ? under_ball : lock_point;
-    const phx_vec3 new_lock_heading = starts ? about_up(up, sine, versine, heading) : lock_heading;
+    const phx_vec3 new_lock_heading = about_up(up, sine, versine, heading);
 
     leg_work work;
     work.support = support, work.weight = weight, work.length = length;
     work.clearance = stands ? 0.0f : hover + max1(jump, 0.0f);
-    work.hangs = hangs && stands;
     work.target = mix3(ankle, placed, weight);
     work.turn = lean_after(up, &foot_lean, yaw, yaw_cos);
     if (weight < 1.0f) work.turn = fraction4(work.turn, weight);
@@ -540,29 +551,31 @@ static leg_work place_foot(const phx_crowd_task *task, const one *o, uint32_t le
         set_row3(&carried->point, lane, into(&body, plane.point));
         set_row3(&carried->normal, lane, rotate3(conjugate4(body.rotation), plane.normal));
         stored_ball = into(&body, ball);
-        if (locked_before && !starts) /* a lock that goes on is kept to the bit: carried back and forth it would creep */
-            stored_lock = row3(&state->lock_point, lane), stored_heading = row3(&state->lock_heading, lane);
-        else
-            stored_lock = into(&body, new_lock), stored_heading = rotate3(conjugate4(body.rotation), new_lock_heading);
+        /* a lock that goes on is kept to the bit: carried back and forth it would creep */
+        stored_lock = locked_before && !starts ? row3(&state->lock_point, lane) : into(&body, new_lock);
+        stored_heading = rotate3(conjugate4(body.rotation), new_lock_heading);
         state->generation.v[lane] = body.generation;
     }
-    set_row3(&state->ball, lane, stored_ball), set_row3(&state->lock_point, lane, stored_lock), set_row3(&state->lock_heading, lane, stored_heading);
+    set_row3(&state->ball, lane, stored_ball), set_row3(&state->lock_point, lane, stored_lock);
     state->ball_ground.v[lane] = ball_ground;
-    state->known.v[lane] = grounded || 0.0f < weight ? 1.0f : 0.0f; /* a plane is known until it is let go */
     state->missed.v[lane] = missed, state->weight.v[lane] = weight, state->jump.v[lane] = jump;
     set_row3(&state->tilt, lane, tilt);
-    const float swung = known ? state->swung.v[lane] + dt : -1e6f; /* the frame in which it comes to stand is the last */
+    const int whole = known && phx_is_marked(state, lane, PHX_MARK_STOOD);
+    const float swung = min1((known && !stood ? state->loose.swung.v[lane] : 0.0f) + dt, 1e6f); /* the frame in which it comes to stand is the last */
     if (!known) state->swing.v[lane] = 0.0f;
-    if (known && stands && !stood && 0.12f < swung) {
+    if (whole && stands && !stood && 0.12f < swung) {
         state->swing.v[lane] = swung;
         set_row3(&state->landing, lane, rotate3(conjugate4(row4(&task->root_rotation[o->group], lane)), level(up, ball)));
     }
-    state->swung.v[lane] = stands && known ? 0.0f : swung;
-    state->stands.v[lane] = firm, state->grip.v[lane] = grip, state->locked.v[lane] = locked || starts ? 1.0f : 0.0f;
+    if (starts) set_row3(&state->lock_heading, lane, stored_heading);
+    if (!locked && !starts) state->loose.swung.v[lane] = swung, state->loose.support.v[lane] = support;
+    work.flags = PHX_MARK_VALID | (grounded || 0.0f < weight ? PHX_MARK_KNOWN : 0u) | (stands ? PHX_MARK_STANDS : 0u) | /* a plane is known until it is let go */
+                 (whole || (known && stands) ? PHX_MARK_STOOD : 0u) | (locked || starts ? PHX_MARK_LOCKED : 0u) | (hangs && stands ? PHX_FLAG_OVERHANGS : 0u);
+    state->grip.v[lane] = grip;
     set_row3(&state->offset, lane, offset), state->yaw.v[lane] = yaw;
-    set_row3(&state->heel_shift, lane, scale3(level(up, sub3(new_heel, heel)), weight));
-    set_row3(&state->ball_shift, lane, scale3(level(up, sub3(new_ball, ball)), weight));
-    state->support.v[lane] = support, state->body.v[lane] = plane.body;
+    set_level_row(setup, &state->heel_shift, lane, scale3(level(up, sub3(new_heel, heel)), weight));
+    set_level_row(setup, &state->ball_shift, lane, scale3(level(up, sub3(new_ball, ball)), weight));
+    state->body.v[lane] = plane.body;
     return work;
 }
 
@@ -592,7 +605,7 @@ static pelvis_move move_pelvis(const phx_crowd_task *task, const one *o, const l
         heights[leg] = height_over(row3(&foot->point, lane), normal, per_up, places[leg]), weights[leg] = w;
         total = total + w, height = height + heights[leg] * w, length = max1(work[leg].length, length);
         place = add3(place, scale3(places[leg], w)), gradient = add3(gradient, scale3(level(up, normal), -(per_up * w)));
-        moved = add3(moved, scale3(add3(row3(&foot->heel_shift, lane), row3(&foot->ball_shift, lane)), w * 0.5f));
+        moved = add3(moved, scale3(add3(level_row(setup, &foot->heel_shift, lane), level_row(setup, &foot->ball_shift, lane)), w * 0.5f));
         heading = add3(heading, level(up, sub3(row3(&task->feet[index].ball, lane), row3(&task->feet[index].heel, lane))));
     }
     const float share = 1.0f / max1(total, 1e-6f), held = min1(total, 1.0f);
@@ -761,7 +774,7 @@ static void solve_leg(const phx_crowd_task *task, const one *o, uint32_t leg, fl
     }
     set_row3(&state->target, lane, add3(work->target, sub3(in.delta, asked)));
     set_row3(&state->bend, lane, out.bend);
-    state->residual.v[lane] = out.residual, state->flags.v[lane] = out.flags | (work->hangs ? PHX_FLAG_OVERHANGS : 0);
+    state->residual.v[lane] = out.residual, state->flags.v[lane] = out.flags | work->flags;
 }
 
 static void repeat_rotation(const phx_crowd_task *task, const one *o, size_t joint, size_t slot, const phx_rows3 *replay) {
@@ -793,7 +806,7 @@ static void repeat_corrections(const phx_crowd_task *task, const one *o, int leg
 }
 
 /* The pelvis follows what the legs need: exponentially or by a critically damped spring, both exact for any dt, at bounded speed. */
-static float follow_pelvis(const phx_crowd_task *task, const one *o, float wanted, float weight) {
+static float follow_pelvis(const phx_crowd_task *task, const one *o, float wanted, float weight, uint32_t *marks) {
     const phx_crowd_setup *setup = task->setup;
     phx_character_state *character = task->characters + o->group;
     const float dt = o->step.dt, reach = setup->pelvis_speed * dt;
@@ -802,19 +815,21 @@ static float follow_pelvis(const phx_crowd_task *task, const one *o, float wante
      * climbing or falling does, and so does one whose feet have no ground */
     const float climb = height_of(up_in(setup), o->travel);
     const int fast = o->remembered && reach < fabsf(climb) && 0.0f < dt;
-    if (fast && character->climbing.v[o->lane] <= 0.5f && fabsf(climb) < setup->max_pelvis_drop && 0.0f < weight) old = old - climb;
-    character->climbing.v[o->lane] = fast ? 1.0f : 0.0f;
+    const int climbed = phx_is_marked(task->legs + o->group * setup->leg_count, o->lane, PHX_MARK_CLIMBS);
+    if (fast && !climbed && fabsf(climb) < setup->max_pelvis_drop && 0.0f < weight) old = old - climb;
+    *marks |= fast ? PHX_MARK_CLIMBS : 0u;
     old = min1(max1(old, -setup->max_pelvis_drop), setup->max_pelvis_rise);
     float pelvis;
     if (setup->pelvis_spring) { /* x(t) = (x0 + (v0 + w x0) t) e^-wt, at half after the half-life: w = 1.67835 / half-life */
         const float rate = setup->pelvis_rate, away = old - wanted;
-        const float velocity = o->remembered ? character->velocity.v[o->lane] : 0.0f;
+        float *speed = task->velocities[o->group].v + o->lane;
+        const float velocity = o->remembered ? *speed : 0.0f;
         const float decay = exp2_1(rate * dt * -1.44269504088896f);
         const float drive = velocity + rate * away;
         const float swung = wanted + settle((away + drive * dt) * decay);
         pelvis = min1(max1(swung, -setup->max_pelvis_drop), setup->max_pelvis_rise); /* with speed left it swings past what is wanted */
         const float next = settle((velocity - rate * drive * dt) * decay);
-        character->velocity.v[o->lane] = o->remembered ? min1(max1(next, -setup->pelvis_speed), setup->pelvis_speed) : 0.0f;
+        *speed = o->remembered ? min1(max1(next, -setup->pelvis_speed), setup->pelvis_speed) : 0.0f;
     } else {
         pelvis = wanted + settle((old - wanted) * o->step.pelvis_keep);
     }
@@ -905,17 +920,16 @@ void phx_reference_crowd_solve(const phx_crowd_task *task) {
             const uint32_t flags = flags_of(frame, o.character);
             const phx_lod lod = lod_of(flags);
             const int stays = !(flags & PHX_CHARACTER_TELEPORT); /* or what it did belongs elsewhere */
-            const int waits = setup->replay && (lod == PHX_LOD_REPLAY || lod == PHX_LOD_PELVIS) && stays && 0.5f < state->valid.v[lane] && asked == asked;
+            const int waits = setup->replay && (lod == PHX_LOD_REPLAY || lod == PHX_LOD_PELVIS) && stays && asked == asked &&
+                              phx_is_marked(task->legs + group * legs, lane, PHX_MARK_VALID);
             if (waits) {
                 if (0.0f < weight) repeat_corrections(task, &o, lod == PHX_LOD_REPLAY);
                 state->skipped.v[lane] = state->skipped.v[lane] + task->step.dt;
             }
-            state->valid.v[lane] = waits ? 1.0f : 0.0f;
             for (uint32_t leg = 0; leg < legs && !waits; ++leg)
                 task->legs[group * legs + leg].flags.v[lane] = mark < -0.5f && (asked == asked || lod == PHX_LOD_OFF) ? PHX_FLAG_INACTIVE : PHX_FLAG_BAD_INPUT;
             continue;
         }
-        state->valid.v[lane] = 1.0f;
         o.root = row3(&task->root_position[group], lane), o.travel = sub3(o.root, row3(&state->root, lane));
         o.step = task->step;
         const float skipped = o.remembered ? state->skipped.v[lane] : 0.0f;
@@ -946,8 +960,9 @@ void phx_reference_crowd_solve(const phx_crowd_task *task) {
         float pelvis = 0.0f;
         if (setup->pelvis_joint != PHX_NO_JOINT) {
             const float wanted = drop < 0.0f ? max1(drop, -setup->max_pelvis_drop) : rise;
-            pelvis = follow_pelvis(task, &o, wanted, held);
-            rests = rests && fabsf(pelvis - wanted) <= setup->still && fabsf(state->velocity.v[lane]) * setup->pelvis_half_life <= setup->still;
+            pelvis = follow_pelvis(task, &o, wanted, held, &work[0].flags);
+            rests = rests && fabsf(pelvis - wanted) <= setup->still;
+            if (task->velocities) rests = rests && fabsf(task->velocities[group].v[lane]) * setup->pelvis_half_life <= setup->still;
         }
         const float applied = pelvis * weight;
 

@@ -16,7 +16,7 @@ static const struct {
     {"aim", 0x41b6f77a6df53151u},
     {"limit", 0x12e0910efdfefbe2u},
     {"pose", 0x1869b31d9d20f79cu},
-    {"crowd", 0xe16a573fb909d47cu},
+    {"crowd", 0x6cfaf874d5553643u},
     {"tiles", 0x60f2cd61abf3ef5au},
 };
 
