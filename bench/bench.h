@@ -34,6 +34,9 @@ bool check_two_bone();
  * that a slower build is noticed. */
 extern double bench_slowdown;
 
+/* Are the machine's speeds measured, and bounds of crowds from them? --no_machine says no. */
+extern bool bench_machine;
+
 /* May arrays that ask for huge pages have them? --small_pages says no. */
 extern bool bench_huge_pages;
 

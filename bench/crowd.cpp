@@ -6,7 +6,9 @@
 
 #include <cmath>
 #include <cstring>
+#include <set>
 #include <thread>
+#include <utility>
 #if defined(__x86_64__)
 #include <x86intrin.h>
 #endif
@@ -140,6 +142,43 @@ class walking_crowd {
     }
     size_t bytes() const { return transforms_->bytes() + phx_crowd_memory(crowd_); }
 
+    /* What one character moves between memory and core: the cache lines of its pose that are read, and of those that are written, its state
+     * both ways, its root. Workspaces stay in the cache. */
+    double bytes_moved() const {
+        const double state = 2.0 * (sizeof(phx_character_state) + 2 * sizeof(phx_leg_state)) / PHX_BLOCK_LANES + 28;
+        const auto written = [](uint16_t joint) { return joint == pelvis || (joint >= left_hip && joint < left_hip + 3) || (joint >= right_hip && joint < right_hip + 3); };
+        size_t lines = 0;
+        if (layout_ == PHX_POSE_ROWS) { /* whole lines of 16 characters: seven of a joint, and of those that are written three or four */
+            for (uint32_t k = 0; k < touched_count_; ++k) lines += 7 + (touched_[k] == pelvis ? 3 : written(touched_[k]) ? 4 : 0);
+            return state + 64.0 * double(lines) / PHX_BLOCK_LANES;
+        }
+        const uint32_t sample = std::min(count_, 64u);
+        std::set<std::pair<bool, size_t>> seen;
+        for (uint32_t c = 0; c < sample; ++c)
+            for (uint32_t k = 0; k < touched_count_; ++k) {
+                const size_t at = c * frame_.poses.character_stride + (layout_ == PHX_POSE_COMPACT ? k : touched_[k]) * frame_.poses.joint_stride;
+                for (size_t byte = at; byte < at + 28; ++byte) {
+                    seen.insert({false, byte / 64});
+                    if (written(touched_[k]) && (byte < at + 12) == (touched_[k] == pelvis)) seen.insert({true, byte / 64});
+                }
+            }
+        return state + 64.0 * double(seen.size()) / sample;
+    }
+
+    /* Operations of one frame; false where the backend has no lanes. */
+    static bool count(const phx_backend *backend, phx_pose_layout layout, bool stands, bench_operations *operations) {
+        bench_operations *counted = nullptr;
+        const phx_backend *counting = counting_crowds(backend, &counted);
+        if (!counting) return false;
+        walking_crowd sample(counting, counted_characters, layout, 1, stands, 0);
+        uint64_t unused[2] = {0, 0};
+        std::memset(counted, 0, sizeof *counted);
+        sample.animate(), sample.solve(0, 1, unused, unused + 1);
+        *operations = *counted;
+        return true;
+    }
+    enum { counted_characters = 320 };
+
     /* the engine's part of a frame: new animated poses, roots moved on */
     void animate() {
         time_ += step_seconds;
@@ -223,6 +262,19 @@ void crowd(benchmark::State &state, const phx_backend *backend, uint32_t count, 
     state.counters["ns_solve"] = double(solved) * each;
     state.counters["million_feet_at_60_hz"] = threads * 1e3 / 60.0 / (double(prepared + solved) * each);
     state.counters["still"] = walkers.still();
+    if (bench_machine && still == 0) {
+        bench_operations operations;
+        const bool counted = walking_crowd::count(backend, layout, stands, &operations);
+        if (counted)
+            for (uint64_t *n : {&operations.mul, &operations.add, &operations.div, &operations.sqrt, &operations.other})
+                *n = *n * count / walking_crowd::counted_characters;
+        const double moved = walkers.bytes_moved();
+        const bound limit = bound_of(counted ? &operations : nullptr, phx_backend_lanes(backend), count * 2.0, moved / 2, size_t(moved) * count);
+        state.counters["bytes_per_foot"] = moved / 2;
+        state.counters["bound_ns"] = limit.nanoseconds;
+        state.counters["bound_share"] = limit.nanoseconds / (double(prepared + solved) * each);
+        state.SetLabel("bound: " + limit.name);
+    }
     state.counters["bytes_per_character"] = double(walkers.bytes()) / count;
 }
 

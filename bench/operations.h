@@ -14,6 +14,15 @@ typedef struct bench_operations {
     uint64_t other; /* comparisons, selections, minima, bit operations */
 } bench_operations;
 
+/* Puts counting kernels for crowds in the place of a backend's own; what they spend is added up where the pointer leads. */
+bench_operations *bench_count_crowd_w4(phx_backend *backend);
+#if defined(PHX_HAVE_AVX2)
+bench_operations *bench_count_crowd_w8(phx_backend *backend);
+#endif
+#if defined(PHX_HAVE_AVX512)
+bench_operations *bench_count_crowd_w16(phx_backend *backend);
+#endif
+
 /* Solves the blocks and tells what it took. operations.inl, compiled for each width. */
 void bench_count_two_bone_w4(const phx_two_bone_setup *setup, phx_two_bone_block *blocks, size_t count, bench_operations *operations);
 #if defined(PHX_HAVE_AVX2)

@@ -106,6 +106,22 @@ bool count_two_bone(const phx_backend *backend, phx_twist twist, phx_two_bone_bl
     }
 }
 
+const phx_backend *counting_crowds(const phx_backend *backend, bench_operations **operations) {
+    static phx_backend counting;
+    counting = *backend;
+    switch (phx_backend_lanes(backend)) {
+    case 4: *operations = bench_count_crowd_w4(&counting); break;
+#if defined(PHX_HAVE_AVX2)
+    case 8: *operations = bench_count_crowd_w8(&counting); break;
+#endif
+#if defined(PHX_HAVE_AVX512)
+    case 16: *operations = bench_count_crowd_w16(&counting); break;
+#endif
+    default: return nullptr;
+    }
+    return &counting;
+}
+
 void describe_machine(void (*line)(const std::string &name, const std::string &value)) {
     char text[160];
     size_t previous = 0;

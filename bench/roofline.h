@@ -22,6 +22,9 @@ bound bound_of(const bench_operations *operations, uint32_t lanes, double chains
 /* Operations that the two-bone kernel of a backend spends on the blocks (which it solves); false for the reference. */
 bool count_two_bone(const phx_backend *backend, phx_twist twist, phx_two_bone_block *blocks, size_t count, bench_operations *operations);
 
+/* The same backend with crowd kernels that count, and where they do; NULL for the reference. Not from two threads at once. */
+const phx_backend *counting_crowds(const phx_backend *backend, bench_operations **operations);
+
 /* Lines of name and value for the output's header: copies at sizes that suit each cache, operations at each width. */
 void describe_machine(void (*line)(const std::string &name, const std::string &value));
 
