@@ -106,6 +106,31 @@ static void model_round(model *m, vec aim) {
     }
 }
 
+static vec crossed(vec a, vec b) { return (vec){a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x}; }
+static vec about(vec v, vec axis, double angle) { /* Rodrigues */
+    return plus(plus(times(v, cos(angle)), times(crossed(axis, v), sin(angle))), times(axis, inner(axis, v) * (1 - cos(angle))));
+}
+
+/* The last step: a tip within an eighth of the target's distance is brought onto it by a turn of the middle joint, in the plane of the chain's
+ * halves, to the angle that the triangle of these and the target's distance has, and the shortest turn of the whole chain. Not where the halves
+ * are within a sine of a quarter of one line, nor where the first turn would be more than about an eighth. */
+static int model_close(model *m) {
+    const uint32_t middle = m->bones / 2;
+    const vec a = m->at[middle], tip = m->at[m->bones], b = minus(tip, a), normal = crossed(a, b);
+    const double distance = norm(m->target), sides = norm(a) * norm(b), surplus = inner(tip, tip) - distance * distance;
+    if (m->bones < 6) return 0;
+    decide(m, norm(minus(tip, m->target)), distance / 8, m->whole);
+    decide(m, norm(normal), sides / 4, m->whole * m->whole), decide(m, fabs(surplus), norm(normal) / 4, m->whole * m->whole);
+    if (norm(minus(tip, m->target)) > distance / 8 || norm(normal) <= sides / 4 || fabs(surplus) > norm(normal) / 4) return 0;
+    const double now = atan2(norm(normal), inner(a, b)), then = acos((distance * distance - inner(a, a) - inner(b, b)) / (2 * sides));
+    for (uint32_t i = middle + 1; i <= m->bones; ++i) m->at[i] = plus(a, about(minus(m->at[i], a), unit(normal), then - now));
+    const vec axis = crossed(m->at[m->bones], m->target);
+    const double angle = atan2(norm(axis), inner(m->at[m->bones], m->target));
+    for (uint32_t i = 1; i <= m->bones && angle > 1e-12; ++i) m->at[i] = about(m->at[i], unit(axis), angle);
+    assert_true(norm(minus(m->at[m->bones], m->target)) < 1e-9 * m->whole);
+    return 1;
+}
+
 /* the whole method, without hints, softness or stretch */
 static void model_solve(model *m, double tolerance, uint32_t most) {
     const double distance = norm(m->target), nearest = 2 * m->longest - m->whole;
@@ -146,7 +171,7 @@ static void model_solve(model *m, double tolerance, uint32_t most) {
         alpha = 1 - kept <= 1e-3 ? 8 : fmin(fmax((kept + alpha) / (1 - kept), 0), 8);
         error = now;
         decide(m, norm(error), tolerance * m->whole, m->whole);
-        if (norm(error) <= tolerance * m->whole) break;
+        if (norm(error) <= tolerance * m->whole || model_close(m)) break;
         if (m->rounds == 8 && m->rounds < most && norm(error) > 1e-3 * m->whole) {
             model_arc(m, distance);
             error = minus(m->at[m->bones], m->target), alpha = 0, m->renewed = 1;

@@ -6,7 +6,10 @@
  * to its target starts from an arc toward the first usable of pole, previous bend, its own bend, rest bend, a fixed axis. A target
  * beyond 0.9 of full length starts from the pose with its bends scaled to fit. Every round aims the backward pass beyond the target
  * by a share of the last error that Aitken's delta-squared rule predicts, which turns slow linear convergence into a few rounds; a
- * chain that is still off by more than 1e-3 of its length after eight starts again from an arc. After the last round the chain is
+ * chain that is still off by more than 1e-3 of its length after eight starts again from an arc. Chains of 6 bones and more do not wait for
+ * rounds to creep up: a tip within an eighth of the target's distance is brought onto it exactly, by a turn of the middle joint of at most
+ * about an eighth (7 degrees), in the plane of the chain's halves, and one of the whole chain about its root; that is no round, and is not
+ * done where the halves lie nearly in line or `tolerance` is below 1e-5. After the last round the chain is
  * turned about the root-tip line toward the pole; rotations, target rotation of the tip and weight follow.
  *
  * Joint limits. A chain with limits that starts more than a tenth of its length from a target within reach takes up to four such

@@ -25,8 +25,9 @@ enum {
 /* rows of state of a chain in a set, besides four for each bone: the joint at its end, relative to the root, and its length */
 enum { TARGET_X, TARGET_Y, TARGET_Z, ALPHA, WHOLE, COUNTS, CHAIN, FABRIK_STATES };
 
-/* COUNTS: rounds in the lowest bits, a bit for a bone without length, and what is left of the budget in the high half */
-enum { COUNT_ROUNDS = 0x7FFF, COUNT_ZERO_LENGTH = 1 << 15, COUNT_LEFT = 1 << 16, COUNT_ROUND = 1 - COUNT_LEFT };
+/* COUNTS: rounds in the lowest bits, a bit for a chain that one more step closes, one for a bone without length, and what is left of the
+ * budget in the high half */
+enum { COUNT_ROUNDS = 0x3FFF, COUNT_CLOSES = 1 << 14, COUNT_ZERO_LENGTH = 1 << 15, COUNT_LEFT = 1 << 16, COUNT_ROUND = 1 - COUNT_LEFT };
 
 /* what a backward pass leaves to the forward pass: three rows for each joint but root and tip, without slack */
 typedef struct fabrik_back {
@@ -427,6 +428,89 @@ static void start_again(fabrik_set *set, uint32_t vector, uint32_t bones, lm wan
 static inline lv3 rows3(const float *row, size_t stride) { return v3(f_load(row), f_load(row + stride), f_load(row + 2 * stride)); }
 static inline void set_rows3(float *row, size_t stride, lv3 a) { f_store(row, a.x), f_store(row + stride, a.y), f_store(row + 2 * stride, a.z); }
 
+/* ---- the last step ---- */
+
+/* Shorter chains need few rounds, and this step costs them more than it saves. */
+static inline int fabrik_closes(const phx_chain_setup *setup, uint32_t bones) { return 1e-5f <= setup->tolerance && 6 <= bones; }
+
+/* What it turns: the part of the chain from a middle joint on, b, against the part before it, a; zeros beside the lanes given, which may be
+ * of any size. */
+typedef struct fabrik_fold {
+    lv3 a, b, normal; /* a x b */
+    lf surplus;       /* squared distance of the tip from the root, less the target's */
+} fabrik_fold;
+
+static inline lv3 v3_keep(lm m, lv3 a) { return v3(f_keep(m, a.x), f_keep(m, a.y), f_keep(m, a.z)); }
+
+static inline fabrik_fold fabrik_fold_of(fabrik_set *set, uint32_t vector, lm lanes, lv3 tip, lv3 target, lv3 error, const uint32_t bones) {
+    fabrik_fold f;
+    f.a = v3_keep(lanes, joint_at(set, bones / 2 - 1, vector)), f.b = v3_sub(v3_keep(lanes, tip), f.a), f.normal = v3_cross(f.a, f.b);
+    const lf along = v3_dot(error, target);
+    f.surplus = f_keep(lanes, f_add(v3_dot(error, error), f_add(along, along)));
+    return f;
+}
+
+/* The lanes whose tip is so near that a turn of the middle joint by less than an eighth, and one of the whole chain about the root, end on
+ * the target. */
+static inline lm fabrik_may_close(fabrik_set *set, uint32_t vector, lm lanes, lv3 tip, lv3 target, lv3 error, lf squared, const uint32_t bones) {
+    lanes = m_and(lanes, f_le(squared, f_mul(v3_dot(target, target), f_splat(0.015625f))));
+    const fabrik_fold f = fabrik_fold_of(set, vector, lanes, tip, target, error, bones);
+    const lf sine = f_mul(v3_dot(f.normal, f.normal), f_splat(0.0625f)), sides = f_mul(v3_dot(f.a, f.a), v3_dot(f.b, f.b));
+    return m_and(lanes, m_and(f_lt(f_mul(sides, f_splat(0.00390625f)), sine), f_le(f_mul(f.surplus, f.surplus), sine)));
+}
+
+/* The rows of a rotation's matrix, from a quaternion of any length and 2 / length^2. */
+typedef struct turn_rows {
+    lv3 x, y, z;
+} turn_rows;
+
+static inline turn_rows rows_of(lq4 q, lf scale) {
+    const lf one = f_splat(1.0f), x2 = f_mul(q.x, scale), y2 = f_mul(q.y, scale), z2 = f_mul(q.z, scale);
+    const lf wx = f_mul(q.w, x2), wy = f_mul(q.w, y2), wz = f_mul(q.w, z2), xx = f_mul(q.x, x2), xy = f_mul(q.x, y2), xz = f_mul(q.x, z2);
+    const lf yy = f_mul(q.y, y2), yz = f_mul(q.y, z2), zz = f_mul(q.z, z2);
+    return (turn_rows){v3(f_sub(one, f_add(yy, zz)), f_sub(xy, wz), f_add(xz, wy)), v3(f_add(xy, wz), f_sub(one, f_add(xx, zz)), f_sub(yz, wx)),
+                       v3(f_sub(xz, wy), f_add(yz, wx), f_sub(one, f_add(xx, yy)))};
+}
+
+/* Turns the bones [first, end), whose first begins at `*old`, and goes on from `*at`. */
+static inline void fabrik_turn_bones(fabrik_set *set, uint32_t vector, lm lanes, const turn_rows *rows, uint32_t first, uint32_t end, lv3 *old, lv3 *at) {
+    for (uint32_t i = first; i < end; ++i) {
+        const lv3 joint = joint_at(set, i, vector), kept = v3_keep(lanes, joint), bone = v3_sub(kept, *old);
+        *old = kept;
+        *at = v3_add(*at, v3(v3_dot(rows->x, bone), v3_dot(rows->y, bone), v3_dot(rows->z, bone)));
+        set_joint(set, i, vector, v3_select(lanes, *at, joint));
+    }
+}
+
+/* Closes the chains of a vector that rounds have left to it. */
+static lane_apart void fabrik_close(fabrik_set *set, uint32_t vector, const uint32_t bones) {
+    const li counts = i_load(set->state[COUNTS] + vector * LANES);
+    const lm lanes = m_andnot(m_not(i_eq(i_and(counts, i_splat(COUNT_CLOSES)), i_splat(0))), set->active[vector]);
+    if (!m_any(lanes)) return;
+    const lf zero = f_splat(0.0f), one = f_splat(1.0f), half = f_splat(0.5f), two = f_splat(2.0f);
+    const lv3 end = v3_keep(lanes, joint_at(set, bones - 1, vector)), target = v3_keep(lanes, state3(set, TARGET_X, vector));
+    const fabrik_fold f = fabrik_fold_of(set, vector, lanes, end, target, v3_sub(end, target), bones);
+    /* law of cosines: the lengths of a and b stay, and from the target's distance follows what their product is to be */
+    const lf sides = f_mul(v3_dot(f.a, f.a), v3_dot(f.b, f.b)), square = v3_dot(f.normal, f.normal), reach = v3_dot(target, target);
+    const lf inverse = f_div(one, f_some(sides)), now = v3_dot(f.a, f.b), then = f_sub(now, f_mul(f.surplus, half));
+    const lf across_now = f_sqrt(square), across_then = f_sqrt(f_max(f_sub(sides, f_mul(then, then)), zero));
+    const lf cosine = f_mul(f_add(f_mul(now, then), f_mul(across_now, across_then)), inverse);
+    const lf sine = f_mul(f_sub(f_mul(across_then, now), f_mul(then, across_now)), inverse);
+    const lv3 k = v3_scale(f.normal, f_mul(f_mul(f_div(one, f_some(square)), across_now), sine));
+    const lq4 bend = {k.x, k.y, k.z, f_add(one, cosine)};
+    const lf bend_scale = f_div(two, f_some(q4_dot(bend, bend)));
+    /* the tip is now as far from the root as the target */
+    const lv3 t = v3_cross(k, f.b), s = v3_scale(v3_add(v3_scale(t, bend.w), v3_cross(k, t)), bend_scale);
+    const lv3 tip = v3_scale(v3_add(f.a, v3_add(f.b, s)), f_div(one, f_some(reach)));
+    const lv3 axis = v3_cross(tip, target);
+    const lq4 turn = {axis.x, axis.y, axis.z, f_add(one, v3_dot(tip, target))};
+    const lf turn_scale = f_div(two, f_some(q4_dot(turn, turn)));
+    const turn_rows before = rows_of(turn, turn_scale), behind = rows_of(q4_mul(turn, bend), f_mul(f_mul(turn_scale, bend_scale), half));
+    lv3 old = v3(zero, zero, zero), at = old;
+    fabrik_turn_bones(set, vector, lanes, &before, 0, bones / 2, &old, &at);
+    fabrik_turn_bones(set, vector, lanes, &behind, bones / 2, bones, &old, &at);
+}
+
 /* What rounds hand on: the aims, which stand for the tip, the errors before the round and their squares, when a lane has arrived and where
  * it counts as lost. */
 typedef struct fabrik_aims {
@@ -526,7 +610,7 @@ static inline void begin_rounds(const phx_chain_setup *setup, fabrik_set *set, f
 
 /* The end of a round for one vector: who is done, and Aitken's aim for the next round. With r = e.b / b.b, where b is the error before
  * the round, the aim is (r + alpha) / (1 - r), here times b.b above and below. */
-static inline void end_of_round(fabrik_set *set, fabrik_aims *round, uint32_t v, lv3 tip, const uint32_t bones, const uint32_t vectors) {
+static inline void end_of_round(fabrik_set *set, fabrik_aims *round, uint32_t v, lv3 tip, const uint32_t bones, int closes, const uint32_t vectors) {
     const lf most = f_splat(8.0f);
     const lm active = set->active[v];
     const lv3 target = state3(set, TARGET_X, v), before = rows3(round->errors + v * LANES, vectors * LANES);
@@ -536,9 +620,16 @@ static inline void end_of_round(fabrik_set *set, fabrik_aims *round, uint32_t v,
     const lf least = f_mul(all, f_splat(1e-3f));
     lf alpha = f_div(f_add(kept, f_mul(f_load(set->state[ALPHA] + v * LANES), all)), f_some(f_max(lost, least)));
     alpha = f_select(f_le(lost, least), most, f_min(f_max(alpha, f_splat(0.0f)), most));
-    const li counts = i_load(set->state[COUNTS] + v * LANES), counted = i_select(active, i_add(counts, i_splat(COUNT_ROUND)), counts);
+    const li counts = i_load(set->state[COUNTS] + v * LANES);
+    li counted = i_select(active, i_add(counts, i_splat(COUNT_ROUND)), counts);
+    const lm arrived = f_le(squared, f_load(round->near + v * LANES));
+    lm done = m_or(arrived, i_gt(i_splat(COUNT_LEFT), counted));
+    if (closes) {
+        const lm closing = fabrik_may_close(set, v, m_andnot(active, arrived), tip, target, error, squared, bones);
+        counted = i_select(closing, i_or(counted, i_splat(COUNT_CLOSES)), counted);
+        done = m_or(done, closing);
+    }
     i_store(set->state[COUNTS] + v * LANES, counted);
-    const lm done = m_or(f_le(squared, f_load(round->near + v * LANES)), i_gt(i_splat(COUNT_LEFT), counted));
     const lm going = m_andnot(active, done);
     set->active[v] = going;
     const lm eighth = m_and(going, i_eq(i_and(counted, i_splat(COUNT_ROUNDS)), i_splat(8)));
@@ -566,6 +657,7 @@ static inline uint32_t fabrik_rounds(const phx_chain_setup *setup, fabrik_set *s
     fabrik_aims round;
     lv3 q[IN_FLIGHT];
     lm idle[IN_FLIGHT];
+    const int closes = fabrik_closes(setup, bones);
     begin_rounds(setup, set, &round, bones, vectors);
     do {
         stats->busy += busy, stats->total += vectors * LANES;
@@ -592,7 +684,7 @@ static inline uint32_t fabrik_rounds(const phx_chain_setup *setup, fabrik_set *s
         busy = 0;
 #pragma GCC unroll 1 /* four lanes are 4 % slower unrolled */
         for (uint32_t v = 0; v < vectors; ++v) {
-            end_of_round(set, &round, v, joint_at(set, bones - 1, v), bones, vectors);
+            end_of_round(set, &round, v, joint_at(set, bones - 1, v), bones, closes, vectors);
             busy += m_count(set->active[v]);
         }
     } while (busy > enough);
@@ -866,6 +958,7 @@ static inline void fabrik_leave(fabrik_window *window, const fabrik_set *pool, u
 static inline void fabrik_drain(const phx_chain_setup *setup, const phx_chain_blocks *blocks, fabrik_window *window, fabrik_set *pool,
                                 fabrik_back *back, uint32_t wanted, phx_fabrik_stats *stats, const uint32_t vectors) {
     const uint32_t bones = blocks->joints - 1;
+    const int closes = fabrik_closes(setup, bones);
     if (pool->count <= wanted) return;
     fabrik_activate(pool, vectors);
     if (pool->count < vectors * LANES) fabrik_clear_rest(pool, bones, vectors * LANES);
@@ -873,6 +966,7 @@ static inline void fabrik_drain(const phx_chain_setup *setup, const phx_chain_bl
         const uint32_t enough = wanted < pool->count / 2 ? wanted : pool->count / 2;
         fabrik_rounds(setup, pool, back, bones, pool->count, enough, stats, vectors);
         for (uint32_t v = 0; v < vectors; ++v) {
+            if (closes) fabrik_close(pool, v, bones);
             const uint32_t in_use = pool->count <= v * LANES ? 0 : pool->count - v * LANES;
             const uint32_t done = ~m_bits(pool->active[v]) & (in_use >= LANES ? (1u << (LANES - 1) << 1) - 1u : (1u << in_use) - 1u);
             if (done && window) fabrik_leave(window, pool, bones, v, done, vectors);
@@ -918,7 +1012,7 @@ static inline void fabrik_plain(const phx_fabrik_setup *setup, const phx_chain_b
     fabrik_case cases[IN_FLIGHT];
     phx_fabrik_stats stats = {0, 0};
     fabrik_prepare(&stage, vectors), fabrik_prepare(&pool, vectors);
-    const int pooled = chains >= 3 * width;
+    const int pooled = chains >= 3 * width, closes = fabrik_closes(&setup->chain, bones);
     for (size_t first = 0; first < chains; first += width) {
         uint32_t busy = 0;
         for (uint32_t v = 0; v < vectors; ++v)
@@ -929,6 +1023,7 @@ static inline void fabrik_plain(const phx_fabrik_setup *setup, const phx_chain_b
         for (uint32_t v = 0; v < vectors; ++v) {
             const size_t chain = first + v * LANES;
             const uint32_t lane = (uint32_t)(chain % PHX_BLOCK_LANES);
+            if (closes) fabrik_close(&stage, v, bones);
             if (chain < chains) fabrik_end(&setup->chain, blocks, chain / PHX_BLOCK_LANES, lane, &stage, v, &cases[v], 0);
         }
         if (busy) {
@@ -966,6 +1061,7 @@ static inline void fabrik_full(const phx_fabrik_setup *setup, const phx_chain_bl
     fabrik_window window;
     phx_fabrik_stats stats = {0, 0};
     fabrik_prepare(&stage, vectors), fabrik_prepare(&pool, vectors);
+    const int closes = fabrik_closes(&setup->chain, bones);
     const size_t fit = FABRIK_WINDOW_FLOATS / (4 * bones), span = (fit < FABRIK_WINDOW ? fit : FABRIK_WINDOW) / width * width;
     for (size_t first = 0; first < chains; first += span) {
         const size_t n = chains - first < span ? chains - first : span;
@@ -976,6 +1072,7 @@ static inline void fabrik_full(const phx_fabrik_setup *setup, const phx_chain_bl
             for (uint32_t v = 0; v < vectors; ++v)
                 busy += fabrik_load(&setup->chain, blocks, chains, first + at + v * LANES, &stage, v, &window.cases[at / LANES + v], 1);
             if (busy > enough) busy = fabrik_rounds(&setup->chain, &stage, &back, bones, busy, enough, &stats, vectors);
+            for (uint32_t v = 0; v < vectors && closes; ++v) fabrik_close(&stage, v, bones);
             for (uint32_t v = 0; v < vectors; ++v) fabrik_park(&window, &stage, v, at + v * LANES, bones, vectors);
             if (busy) {
                 fabrik_drain(&setup->chain, blocks, &window, &pool, &back, width - busy, &stats, vectors);

@@ -19,6 +19,7 @@ typedef struct limb {
     uint32_t flags, blame;  /* blame: what to say if the tolerance is not met */
     int moved;              /* joints are no longer the animated ones */
     int active;             /* rounds are needed */
+    int closes;             /* the tolerance is wide enough for a last step that turns the chain onto its target */
     int ok;
 } limb;
 
@@ -161,6 +162,7 @@ static void begin(const phx_chain_setup *setup, const phx_reference_chain *chain
     limb->whole = whole;
     const float tolerance = whole * setup->tolerance, epsilon = whole * 0x1p-20f;
     limb->tolerance_squared = tolerance * tolerance * 0.999999f;
+    limb->closes = 1e-5f <= setup->tolerance && 6 <= bones;
     limb->tiny_squared = whole * whole * 1e-16f;
     const uint32_t budget = chain->budget < setup->max_iterations ? chain->budget : setup->max_iterations;
     limb->budget = budget;
@@ -303,6 +305,66 @@ static void start_again(limb *limb) {
     limb->error = sub3(limb->at[limb->bones - 1], limb->target);
 }
 
+/* The rows of a rotation's matrix, from a quaternion of any length and 2 / length^2. */
+typedef struct turn_rows {
+    phx_vec3 x, y, z;
+} turn_rows;
+
+static turn_rows rows_of(phx_quat q, float scale) {
+    const float x2 = q.x * scale, y2 = q.y * scale, z2 = q.z * scale;
+    const float wx = q.w * x2, wy = q.w * y2, wz = q.w * z2, xx = q.x * x2, xy = q.x * y2, xz = q.x * z2;
+    const float yy = q.y * y2, yz = q.y * z2, zz = q.z * z2;
+    return (turn_rows){vec3(1.0f - (yy + zz), xy - wz, xz + wy), vec3(xy + wz, 1.0f - (xx + zz), yz - wx), vec3(xz - wy, yz + wx, 1.0f - (xx + yy))};
+}
+
+/* What the last step of a chain turns: the part of the chain from a middle joint on, b, against the part before it, a. */
+typedef struct fold {
+    phx_vec3 a, b, normal; /* a x b */
+    float surplus;         /* squared distance of the tip from the root, less the target's */
+} fold;
+
+static fold fold_of(const limb *limb) {
+    fold f;
+    f.a = limb->at[limb->bones / 2 - 1], f.b = sub3(limb->at[limb->bones - 1], f.a), f.normal = cross3(f.a, f.b);
+    const float along = dot3(limb->error, limb->target);
+    f.surplus = dot3(limb->error, limb->error) + (along + along);
+    return f;
+}
+
+/* Is the tip so near that a turn of its middle joint by less than an eighth, and one of the whole chain about the root, end on the target? */
+static int may_close(const limb *limb) {
+    if (!(limb->closes && dot3(limb->error, limb->error) <= dot3(limb->target, limb->target) * 0.015625f)) return 0;
+    const fold f = fold_of(limb);
+    const float sine = dot3(f.normal, f.normal) * 0.0625f, sides = dot3(f.a, f.a) * dot3(f.b, f.b);
+    return sides * 0.00390625f < sine && f.surplus * f.surplus <= sine;
+}
+
+static void close_chain(limb *limb) {
+    const fold f = fold_of(limb);
+    /* law of cosines: the lengths of a and b stay, and from the target's distance follows what their product is to be */
+    const float sides = dot3(f.a, f.a) * dot3(f.b, f.b), square = dot3(f.normal, f.normal), reach = dot3(limb->target, limb->target);
+    const float inverse = 1.0f / some1(sides), now = dot3(f.a, f.b), then = now - f.surplus * 0.5f;
+    const float across_now = sqrtf(square), across_then = sqrtf(max1(sides - then * then, 0.0f));
+    const float cosine = (now * then + across_now * across_then) * inverse, sine = (across_then * now - then * across_now) * inverse;
+    const phx_vec3 k = scale3(f.normal, 1.0f / some1(square) * across_now * sine);
+    const phx_quat bend = quat(k.x, k.y, k.z, 1.0f + cosine);
+    const float bend_scale = 2.0f / some1(dot4(bend, bend));
+    /* the tip is now as far from the root as the target */
+    const phx_vec3 u = vec3(bend.x, bend.y, bend.z), t = cross3(u, f.b);
+    const phx_vec3 tip = scale3(add3(f.a, add3(f.b, scale3(add3(scale3(t, bend.w), cross3(u, t)), bend_scale))), 1.0f / some1(reach));
+    const phx_vec3 axis = cross3(tip, limb->target);
+    const phx_quat turn = quat(axis.x, axis.y, axis.z, 1.0f + dot3(tip, limb->target));
+    const float turn_scale = 2.0f / some1(dot4(turn, turn));
+    const turn_rows before = rows_of(turn, turn_scale), behind = rows_of(mul4(turn, bend), turn_scale * bend_scale * 0.5f);
+    phx_vec3 old = vec3(0.0f, 0.0f, 0.0f), at = old;
+    for (uint32_t i = 0; i < limb->bones; ++i) {
+        const phx_vec3 bone = sub3(limb->at[i], old);
+        const turn_rows *rows = i < limb->bones / 2 ? &before : &behind;
+        old = limb->at[i];
+        limb->at[i] = at = add3(at, vec3(dot3(rows->x, bone), dot3(rows->y, bone), dot3(rows->z, bone)));
+    }
+}
+
 static void iterate(limb *limb) {
     float alpha = 0.0f, before_squared = dot3(limb->error, limb->error);
     while (limb->active) {
@@ -316,7 +378,12 @@ static void iterate(limb *limb) {
         limb->error = error;
         before_squared = squared;
         ++limb->rounds;
-        limb->active = !(squared <= limb->tolerance_squared || limb->budget <= limb->rounds);
+        const int arrived = squared <= limb->tolerance_squared;
+        if (!arrived && may_close(limb)) {
+            close_chain(limb);
+            return;
+        }
+        limb->active = !(arrived || limb->budget <= limb->rounds);
         if (limb->active && limb->rounds == 8 && limb->whole * limb->whole * 1e-6f < squared) {
             start_again(limb);
             before_squared = dot3(limb->error, limb->error);

@@ -11,7 +11,7 @@ static const struct {
     uint64_t hash;
 } golden[] = {
     {"two_bone", 0xe70d86762f238845u},
-    {"fabrik", 0xa428c7973b99dd09u},
+    {"fabrik", 0x1515530b8801d38bu},
     {"ccd", 0xc5d6900a7c9692f4u},
     {"aim", 0x41b6f77a6df53151u},
     {"limit", 0x12e0910efdfefbe2u},
