@@ -151,6 +151,135 @@ static void a_cone_holds_and_says_so(void **state) {
     }
 }
 
+static double between(const double a[3], const double b[3]) {
+    const double c[3] = {a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};
+    return atan2(sqrt(c[0] * c[0] + c[1] * c[1] + c[2] * c[2]), a[0] * b[0] + a[1] * b[1] + a[2] * b[2]);
+}
+
+/* v turned about the unit axis g */
+static void turn_about(const double g[3], double angle, const double v[3], double out[3]) {
+    const double c = cos(angle), s = sin(angle), along = (g[0] * v[0] + g[1] * v[1] + g[2] * v[2]) * (1 - c);
+    out[0] = c * v[0] + s * (g[1] * v[2] - g[2] * v[1]) + along * g[0];
+    out[1] = c * v[1] + s * (g[2] * v[0] - g[0] * v[2]) + along * g[1];
+    out[2] = c * v[2] + s * (g[0] * v[1] - g[1] * v[0]) + along * g[2];
+}
+
+/* with poles, eyes, shares, weights: nothing but a joint limit takes the forward axis out of the cone, and that is flagged */
+static void a_cone_holds_with_poles_and_shares(void **state) {
+    (void)state;
+    random_state r = random_seeded("aim cone", 0xA1A4);
+    enum { N = 200 };
+    static head heads[N];
+    static const double ahead[3] = {0, 0, 1};
+    FOR_EACH_BACKEND(backend) for (int round = 0; round < 24; ++round) {
+        const uint32_t joints = 1 + (uint32_t)round % 3;
+        const int limited = round % 4 == 3;
+        phx_aim_params params = phx_aim_params_default();
+        params.max_angle = random_float(&r, 0.2f, 2.9f);
+        if (round & 1) params.eye = (phx_vec3){random_float(&r, -0.3f, 0.3f), random_float(&r, -0.3f, 0.3f), random_float(&r, -0.3f, 0.3f)};
+        float weights[3] = {1, 1, 1};
+        if (round & 4)
+            for (int j = 0; j < 3; ++j) weights[j] = random_below(&r, 3) ? random_float(&r, 0, 1) : 0.0f;
+        phx_limit limits[3];
+        random_limits(&r, 3, limits);
+        for (int i = 0; i < N; ++i) {
+            head *h = heads + i;
+            h->position[0] = (phx_vec3){0, 0, 0};
+            for (int j = 0; j < 3; ++j) h->rotation[j] = random_rotation(&r);
+            for (int j = 1; j < 3; ++j) h->position[j] = step_along(h->position[j - 1], random_direction(&r), 0.2f);
+            h->target = step_along(h->position[joints - 1], random_direction(&r), random_float(&r, 0.2f, 2));
+            h->pole = random_direction(&r);
+            h->weight = round % 5 ? 1.0f : random_float(&r, 0, 1);
+        }
+        phx_chain_job job = job_over(heads, N, joints);
+        job.pole = PHX_VIEW(heads, pole), job.weight = PHX_VIEW(heads, weight), job.joint_weights = weights;
+        if (limited) job.limits = limits;
+        assert_int_equal(phx_aim_solve(backend, &params, &job, NULL), PHX_OK);
+        for (int i = 0; i < N; ++i) {
+            double before[3], after[3];
+            turn(heads[i].rotation[joints - 1], ahead, before), turn(heads[i].rotation_out[joints - 1], ahead, after);
+            const double beyond = between(before, after) - params.max_angle;
+            if (limited && heads[i].result.flags & PHX_FLAG_LIMIT) continue;
+            if (beyond > 2e-5) {
+                print_error("%s, round %d, %u joints, %g rad of %g\n", phx_backend_name(backend), round, joints, beyond + params.max_angle,
+                            (double)params.max_angle);
+                fail();
+            }
+        }
+    }
+}
+
+/* A pole never takes the ray off a target that the cone lets it meet, and the up axis comes as near to the pole as the cone lets it: all
+ * turns about the way to the target are tried. `up` slants: it counts by its part at right angles to `forward`. */
+static void a_pole_turns_within_the_cone(void **state) {
+    (void)state;
+    random_state r = random_seeded("aim pole in cone", 0xA1A5);
+    static const double ahead[3] = {0, 0, 1}, up[3] = {0, 1, 0};
+    int held = 0, exact = 0;
+    FOR_EACH_BACKEND(backend) for (int k = 0; k < 400; ++k) {
+        head h = {.rotation = {random_rotation(&r)}};
+        phx_aim_params params = phx_aim_params_default();
+        params.up = (phx_vec3){0, 1, random_float(&r, -3, 3)};
+        params.eye = (phx_vec3){random_float(&r, -0.3f, 0.3f), random_float(&r, -0.3f, 0.3f), random_float(&r, -0.3f, 0.3f)};
+        if (k % 4) params.max_angle = random_float(&r, 0.3f, 2.8f);
+        h.target = step_along(h.position[0], random_direction(&r), random_float(&r, 0.7f, 2)), h.pole = random_direction(&r);
+        phx_chain_job job = job_over(&h, 1, 1);
+        assert_int_equal(phx_aim_solve(backend, &params, &job, NULL), PHX_OK);
+        const unsigned without = h.result.flags;
+        job.pole = PHX_VIEW(&h, pole);
+        assert_int_equal(phx_aim_solve(backend, &params, &job, NULL), PHX_OK);
+        if (without != PHX_FLAG_REACHED) continue;
+        assert_true(h.result.flags & PHX_FLAG_REACHED && miss(&h, 0, &params) < 1e-5);
+        const double length = sqrt((double)h.target.x * h.target.x + (double)h.target.y * h.target.y + (double)h.target.z * h.target.z);
+        const double g[3] = {h.target.x / length, h.target.y / length, h.target.z / length}, pole[3] = {h.pole.x, h.pole.y, h.pole.z};
+        double start[3], forward[3], crown[3], best = 4;
+        turn(h.rotation[0], ahead, start), turn(h.rotation_out[0], ahead, forward), turn(h.rotation_out[0], up, crown);
+        const double got = between(crown, pole);
+        for (int step = 0; step < 3600; ++step) {
+            double f[3], u[3];
+            turn_about(g, step * PI / 1800, forward, f), turn_about(g, step * PI / 1800, crown, u);
+            if (between(f, start) <= (double)params.max_angle + 1e-9 && between(u, pole) < best) best = between(u, pole);
+        }
+        if (got > best + 2e-4) {
+            print_error("%s, case %d: up ends %g rad from the pole, %g would do, max_angle %g\n", phx_backend_name(backend), k, got, best,
+                        (double)params.max_angle);
+            fail();
+        }
+        held += (h.result.flags & PHX_FLAG_LIMIT) != 0, exact += !(h.result.flags & PHX_FLAG_LIMIT);
+    }
+    assert_true(held > 20 && exact > 100);
+}
+
+/* A target so near that it has no direction is not reached: 1e-9 m, from the eye or, where it is there, the joint. Above, it is. */
+static void a_target_on_the_eye_is_too_close(void **state) {
+    (void)state;
+    static const float near[] = {0, 1e-30f, 1e-24f, 1e-20f, 1e-12f, 9e-10f}, far[] = {2e-9f, 1e-8f, 1e-6f, 1, 1e8f};
+    FOR_EACH_BACKEND(backend) for (int side = 0; side < 2; ++side) {
+        phx_aim_params params = phx_aim_params_default();
+        for (size_t k = 0; k < sizeof near / sizeof *near; ++k) {
+            head h = {.rotation = {{0, 0, 0, 1}}, .target = {side ? 0 : near[k], 0, side ? near[k] : 0}};
+            phx_chain_job job = job_over(&h, 1, 1);
+            assert_int_equal(phx_aim_solve(backend, &params, &job, NULL), PHX_OK);
+            assert_int_equal(h.result.flags, PHX_FLAG_TOO_CLOSE);
+        }
+        for (size_t k = 0; k < sizeof far / sizeof *far; ++k) {
+            head h = {.rotation = {{0, 0, 0, 1}}, .target = {side ? 0 : far[k], 0, side ? far[k] : 0}};
+            phx_chain_job job = job_over(&h, 1, 1);
+            assert_int_equal(phx_aim_solve(backend, &params, &job, NULL), PHX_OK);
+            assert_int_equal(h.result.flags, PHX_FLAG_REACHED);
+            assert_true(miss(&h, 0, &params) < 1e-5 * far[k]);
+        }
+    }
+    FOR_EACH_BACKEND(backend) { /* half a metre ahead, and there the target */
+        phx_aim_params params = phx_aim_params_default();
+        params.eye = (phx_vec3){0, 0, 0.5f};
+        head h = {.rotation = {{0, 0, 0, 1}}, .target = {0, 0, 0.5f}};
+        phx_chain_job job = job_over(&h, 1, 1);
+        assert_int_equal(phx_aim_solve(backend, &params, &job, NULL), PHX_OK);
+        assert_int_equal(h.result.flags, PHX_FLAG_TOO_CLOSE);
+    }
+}
+
 static void the_up_axis_follows_the_pole(void **state) {
     (void)state;
     random_state r = random_seeded("aim up", 0xA1A2);
@@ -338,6 +467,9 @@ int main(void) {
         cmocka_unit_test(random_heads_look_at_their_targets),
         cmocka_unit_test(a_turn_is_shared),
         cmocka_unit_test(a_cone_holds_and_says_so),
+        cmocka_unit_test(a_cone_holds_with_poles_and_shares),
+        cmocka_unit_test(a_pole_turns_within_the_cone),
+        cmocka_unit_test(a_target_on_the_eye_is_too_close),
         cmocka_unit_test(the_up_axis_follows_the_pole),
         cmocka_unit_test(the_length_of_a_pole_does_not_matter),
         cmocka_unit_test(limits_weight_and_bad_input),

@@ -80,6 +80,8 @@ static void params_out_of_range(void **state) {
     BAD(params.from = JOINTS - 1, PHX_ERROR_COUNT, "'from'");
     BAD(params.from = UINT32_MAX, PHX_ERROR_COUNT, "'from'");
     BAD(params.damping = 0, PHX_ERROR_VALUE, "'damping'");
+    BAD(params.damping = 9.9e-4f, PHX_ERROR_VALUE, "'damping'");
+    BAD(params.max_turn = 9.9e-5f, PHX_ERROR_VALUE, "'max_turn'");
     BAD(params.damping = 1.01f, PHX_ERROR_VALUE, "'damping'");
     BAD(params.damping = NAN, PHX_ERROR_VALUE, "'damping'");
     BAD(params.max_turn = 0, PHX_ERROR_VALUE, "'max_turn'");

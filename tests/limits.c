@@ -398,6 +398,63 @@ static void wrong_limits_are_refused_in_words(void **state) {
     assert_int_equal(phx_limit_apply(phx_backend_best(), &hinge, 2, PHX_VIEW_ARRAY(&q), phx_view_of(&out, 8), phx_view_of(NULL, 0), NULL), PHX_ERROR_STRIDE);
 }
 
+/* what of one element is written over another one's input, or over another output: answers would depend on the backend */
+static void overlapping_views_are_refused(void **state) {
+    (void)state;
+    enum { N = 40 };
+    static phx_quat q[2 * N], before[2 * N];
+    static uint32_t flags[4 * N];
+    for (int i = 0; i < 2 * N; ++i) q[i] = narrow(about((double[]){0, 1, 0}, 0.07 * i));
+    memcpy(before, q, sizeof q);
+    const phx_limit hinge = phx_limit_hinge((phx_vec3){0, 1, 0}, 0, 0.1f);
+    const phx_view absent = {0}, array = phx_view_of(q, 16), apart = phx_view_of(q + N, 16), marks = phx_view_of(flags, 4);
+    const struct {
+        phx_view local, limited, changed;
+        const char *names[2];
+    } bad[] = {
+        {array, phx_view_of(q + 1, 16), absent, {"'limited'", "'local'"}},
+        {phx_view_of(q + 1, 16), array, marks, {"'limited'", "'local'"}},
+        {array, phx_view_of((char *)q + 4, 16), absent, {"'limited'", "'local'"}},
+        {phx_view_of(q, 32), array, absent, {"'limited'", "'local'"}},
+        {array, phx_view_of(q, 32), absent, {"'limited'", "'local'"}},
+        {phx_view_of(q + 3, 0), array, absent, {"'limited'", "'local'"}},
+        {array, apart, phx_view_of(q + N, 4), {"'changed'", "'limited'"}},
+        {array, apart, phx_view_of(q + N, 16), {"'changed'", "'limited'"}},
+        {array, apart, phx_view_of((char *)(q + N) - 4 * (N - 1), 4), {"'changed'", "'l"}},
+        {array, apart, phx_view_of(q, 4), {"'changed'", "'local'"}},
+        {array, array, phx_view_of(&q[5].y, 64), {"'changed'", "'l"}},
+    };
+    FOR_EACH_BACKEND(backend) {
+        phx_report report;
+        for (size_t k = 0; k < sizeof bad / sizeof *bad; ++k) {
+            const phx_status status = phx_limit_apply(backend, &hinge, N, bad[k].local, bad[k].limited, bad[k].changed, &report);
+            if (status != PHX_ERROR_OVERLAP || !strstr(report.text, bad[k].names[0]) || !strstr(report.text, bad[k].names[1])) {
+                print_error("case %zu: status %s, %s\n", k, phx_status_name(status), report.text);
+                fail();
+            }
+            assert_memory_equal(q, before, sizeof q);
+        }
+        /* in place, side by side, one for all, and the flag in a field of the same struct are as they were */
+        struct {
+            phx_quat local, limited;
+            uint32_t changed;
+        } rows[N];
+        memset(rows, 0, sizeof rows);
+        assert_int_equal(phx_limit_apply(backend, &hinge, N, PHX_VIEW(rows, local), PHX_VIEW(rows, limited), PHX_VIEW(rows, changed), &report), PHX_OK);
+        assert_int_equal(phx_limit_apply(backend, &hinge, N, PHX_VIEW(rows, local), PHX_VIEW(rows, local), PHX_VIEW(rows, changed), &report), PHX_OK);
+        assert_int_equal(phx_limit_apply(backend, &hinge, N, array, array, marks, &report), PHX_OK);
+        memcpy(q, before, sizeof q);
+        assert_int_equal(phx_limit_apply(backend, &hinge, N, phx_view_of(q + N, 0), array, marks, &report), PHX_OK);
+        memcpy(q, before, sizeof q);
+        assert_int_equal(phx_limit_apply(backend, &hinge, N / 2, phx_view_of(q, 32), phx_view_of(q + 1, 32), marks, &report), PHX_OK);
+        memcpy(q, before, sizeof q);
+        assert_int_equal(phx_limit_apply(backend, &hinge, N / 4, phx_view_of(q, 32), phx_view_of(q + 1, 64), marks, &report), PHX_OK);
+        memcpy(q, before, sizeof q);
+        assert_int_equal(phx_limit_apply(backend, &hinge, 1, phx_view_of(q, 16), phx_view_of(q, 48), marks, &report), PHX_OK);
+        memcpy(q, before, sizeof q);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(limited_rotations_obey_an_independent_swing_twist),
@@ -411,6 +468,7 @@ int main(void) {
         cmocka_unit_test(half_turns_are_defined),
         cmocka_unit_test(every_backend_gives_the_same_bits),
         cmocka_unit_test(wrong_limits_are_refused_in_words),
+        cmocka_unit_test(overlapping_views_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,7 +17,9 @@
  * that cannot be told from a target that no allowed pose reaches. `restarts` tries other poses first.
  * Bones are as long as the animated joints are apart, to 21 significant bits, so that answers fed back do not creep. One whose joints
  * coincide but that is given a length starts along the bone before it, or toward the target. A target beyond 10 000 times the chain's
- * length is aimed at as if it were that far; its residual is the true distance. A pole shorter than 1e-12 or longer than 1e18 is unusable.
+ * length is aimed at as if it were that far; its residual is the true distance.
+ * Bones below about 1e-9 m may count as having no length, those above 1e9 are bad input. A pole shorter than 1e-12 or longer
+ * than 1e18 is unusable.
  * PHX_CCD_PLAIN is the textbook's method (Wang and Chen 1991): every joint, from the tip's parent to the root, turns so
  * that the tip comes nearest to the target. It stalls on many targets; it is here for those who know its motion and want it. */
 #ifndef PHALANX_CCD_H
@@ -37,8 +39,8 @@ typedef struct phx_ccd_params {
     phx_ccd_mode mode;
     uint32_t from;          /* first joint that turns; those before it stay as animated; default 0. Where no bone from there on has a length
                                the chain is bad input */
-    float damping;          /* plain mode: the share of each turn that is taken; (0, 1], default 1 */
-    float max_turn;         /* the most that a joint turns in one sweep, radians; (0, pi], pi = off (default) */
+    float damping;          /* plain mode: the share of each turn that is taken; [0.001, 1], default 1 */
+    float max_turn;         /* the most that a joint turns in one sweep, radians; [0.0001, pi], pi = off (default) */
     uint32_t restarts;      /* how often a limited chain that stalls starts again from another pose; [0, 8], default 3. A chain
                                with `start` never does: it would jump. So set 0 where the position itself is last frame's */
 } phx_ccd_params;

@@ -5,7 +5,8 @@
  * caller's own arrays. Both give the same bits for the same chain, on every backend, in every position, alone or among others.
  *
  * Bad input, flagged and left as animated: a position, start or length that is NaN or infinite, a NaN weight, a negative length, no length
- * at all, lengths or distances above 1e9, a rotation among those given, or its product with its parents, that is far from unit length.
+ * at all (bones below about 1e-9 may count as having none), lengths or distances above 1e9, a rotation among those given, or its product
+ * with its parents, that is far from unit length.
  *
  * Joint j turns bone j, which leads from joint j to joint j + 1; the tip turns nothing, but has a rotation. Work is done
  * relative to the root, so distance from the origin costs accuracy only where positions are read and written. */
@@ -56,7 +57,7 @@ typedef struct phx_chain_blocks {
     const phx_rows1 *weight;     /* in: 0 animated .. 1 solved, clamped; NaN is bad input; default 1 */
     const phx_rows1u *budget;    /* in: iterations that this chain may use, clamped to max_iterations; 0 leaves it as animated */
     phx_rows3 *bend;             /* in: previous bend direction, zero = none; out: unit bend used (unchanged for bad input) */
-    phx_rows1 *stretch;          /* out: length factor of all bones, 1 without stretch */
+    phx_rows1 *stretch;          /* out: length factor of all bones (with ccd.h's `from` of those from there on), 1 without stretch */
     phx_rows1 *residual;         /* out: metres */
     phx_rows1u *iterations;      /* out */
     phx_rows1u *flags;           /* out: phx_flag bits */

@@ -50,7 +50,8 @@ PHX_API phx_status phx_limit_validate(const phx_limit *limit, phx_report *report
 
 /* Applies one limit to `count` local rotations. `local` and `limited` (quat) may be the same array. `changed` (uint32, may be
  * absent) is 1 where the limit changed the rotation, else 0, and then the bits are the input's. A rotation that is not finite
- * or has no length is passed through unchanged. On error nothing is written. */
+ * or has no length is passed through unchanged. An output that overlaps the other output, or another element's `local`, is an
+ * error, whatever the strides. On error nothing is written. */
 PHX_API phx_status phx_limit_apply(const phx_backend *backend, const phx_limit *limit, size_t count, phx_view local, phx_view limited,
                                    phx_view changed, phx_report *report);
 

@@ -32,7 +32,29 @@ static inline lq4 aim_turn(const aim_sight *s, lv3 pivot, lv3 target, lm *close,
     to = v3_scale(to, f_div(one, f_sqrt(f_some(to_squared))));
     const lq4 turn = q4_between(v3_scale(from, f_div(one, f_sqrt(f_some(from_squared)))), to, one, aim_across(s->up, to));
     *axis = v3_select(none, s->forward, to);
+    *close = m_or(*close, none);
     return q4_select(none, q4_identity(), turn);
+}
+
+/* the direction on the edge of the cone about `start` that is nearest to `forward` */
+static inline lv3 aim_edge(const phx_aim_setup *setup, lv3 forward, lv3 start) {
+    return v3_add(v3_scale(start, f_splat(setup->cap_cos)), v3_scale(aim_across(forward, start), f_splat(setup->cap_sin)));
+}
+
+/* The turn about `axis` that takes `forward`, which another turn about it took out of the cone about `start`, back to the nearer end of
+ * the arc within; *beyond gets the lanes that need it. On the arc forward . start = (forward . axis) (start . axis) + room cos(angle), by the
+ * angle between the two as seen along the axis; where there is no room no turn changes it. */
+static inline lq4 aim_roll_back(const phx_aim_setup *setup, lv3 forward, lv3 start, lv3 axis, lm *beyond) {
+    const lf one = f_splat(1.0f), low = f_splat(-1.0f);
+    const lv3 now = v3_reject(forward, axis), middle = v3_reject(start, axis);
+    const lf room = f_sqrt(f_mul(v3_dot(now, now), v3_dot(middle, middle)));
+    const lf least = f_sub(f_splat(setup->cap_cos), f_mul(v3_dot(forward, axis), v3_dot(start, axis)));
+    *beyond = m_and(f_lt(v3_dot(now, middle), least), f_lt(f_splat(1e-6f), room));
+    const lf cosine = f_max(f_min(f_div(least, f_max(room, f_splat(1e-6f))), one), low);
+    const lf sine = f_sqrt(f_mul(f_sub(one, cosine), f_add(one, cosine)));
+    const lv3 ahead = v3_unit(middle), aside = v3_cross(axis, ahead), from = v3_unit(now);
+    const lv3 to = v3_add(v3_scale(ahead, cosine), v3_scale(aside, f_copysign(sine, v3_dot(aside, now))));
+    return q4_turn(axis, v3_dot(from, to), v3_dot(v3_cross(from, to), axis), one);
 }
 
 static inline void aim_group(const phx_aim_setup *setup, const phx_chain_blocks *blocks, size_t block, uint32_t lane) {
@@ -73,7 +95,7 @@ static inline void aim_group(const phx_aim_setup *setup, const phx_chain_blocks 
         if (setup->capped) {
             const lm beyond = f_lt(v3_dot(forward, start), f_splat(setup->cap_cos));
             if (m_any(beyond)) {
-                const lv3 edge = v3_add(v3_scale(start, f_splat(setup->cap_cos)), v3_scale(aim_across(forward, start), f_splat(setup->cap_sin)));
+                const lv3 edge = aim_edge(setup, forward, start);
                 forward = v3_select(beyond, edge, forward), axis = v3_select(beyond, edge, axis);
                 turn = q4_select(beyond, q4_between(s.forward, edge, one, aim_across(s.up, edge)), turn);
                 flags = i_select(beyond, i_or(flags, i_splat(PHX_FLAG_LIMIT)), flags);
@@ -85,9 +107,26 @@ static inline void aim_group(const phx_aim_setup *setup, const phx_chain_blocks 
             const lv3 to = v3_unit(wanted);
             const lq4 roll = q4_turn(axis, v3_dot(up, to), v3_dot(v3_cross(up, to), axis), v3_length(up));
             turn = q4_select(usable, q4_mul(roll, turn), turn);
+            if (setup->capped) {
+                lm beyond;
+                const lq4 back = aim_roll_back(setup, q4_rotate(turn, s.forward), start, axis, &beyond);
+                beyond = m_and(beyond, usable);
+                turn = q4_select(beyond, q4_mul(back, turn), turn);
+                flags = i_select(beyond, i_or(flags, i_splat(PHX_FLAG_LIMIT)), flags);
+            }
             if (j == last) flags = i_select(m_andnot(hinted, usable), i_or(flags, i_splat(PHX_FLAG_HINT_UNUSABLE)), flags);
         }
         if (setup->share[j] < 1.0f) turn = q4_fraction(turn, f_splat(setup->share[j]));
+        if (setup->capped && setup->share[j] > 0.0f) { /* a share of a turn within the cone may lead out of it; what is less is rounding */
+            forward = q4_rotate(turn, s.forward);
+            const lm beyond = f_lt(v3_dot(forward, start), f_splat(setup->cap_cos - 4e-7f));
+            if (m_any(beyond)) {
+                const lv3 edge = aim_edge(setup, forward, start);
+                const lq4 back = q4_between(forward, edge, one, aim_across(q4_rotate(turn, s.up), edge));
+                turn = q4_select(beyond, q4_mul(back, turn), turn);
+                flags = i_select(beyond, i_or(flags, i_splat(PHX_FLAG_LIMIT)), flags);
+            }
+        }
         if (setup->chain.limited) {
             lm changed;
             const lq4 above = j ? frame[j - 1] : parent;
@@ -126,8 +165,9 @@ static inline void aim_group(const phx_aim_setup *setup, const phx_chain_blocks 
     const lv3 way = v3_sub(target, s.eye);
     const lf ahead = v3_dot(way, s.forward), distance = v3_length(way);
     const lf residual = f_select(f_lt(zero, ahead), v3_length(v3_reject(way, s.forward)), distance);
-    const lm reached = f_le(residual, f_mul(distance, f_splat(setup->chain.tolerance)));
-    const li blame = i_select(close, i_splat(PHX_FLAG_TOO_CLOSE), i_splat(PHX_FLAG_STALLED));
+    const lm on_eye = f_le(v3_dot(way, way), f_splat(1e-18f)); /* no direction, and squares that vanish */
+    const lm reached = m_andnot(f_le(residual, f_mul(distance, f_splat(setup->chain.tolerance))), on_eye);
+    const li blame = i_select(m_or(close, on_eye), i_splat(PHX_FLAG_TOO_CLOSE), i_splat(PHX_FLAG_STALLED));
     flags = i_or(flags, i_select(reached, i_splat(PHX_FLAG_REACHED), blame));
     if (blocks->residual) f_store(blocks->residual[block].v + lane, f_select(ok, residual, bad_residual));
     if (blocks->iterations) i_store(blocks->iterations[block].v + lane, i_select(ok, i_splat(1), i_splat(0)));

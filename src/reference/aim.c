@@ -32,9 +32,33 @@ static phx_quat turn_to_target(const sight *s, phx_vec3 pivot, phx_vec3 target, 
     if (*close) from = s->forward, to = sub3(target, s->eye);
     const float from_squared = dot3(from, from), to_squared = dot3(to, to);
     *axis = s->forward;
-    if (from_squared <= 1e-18f || to_squared <= 1e-18f) return quat_identity();
+    if (from_squared <= 1e-18f || to_squared <= 1e-18f) {
+        *close = 1;
+        return quat_identity();
+    }
     *axis = to = scale3(to, 1.0f / sqrtf(to_squared));
     return between4(scale3(from, 1.0f / sqrtf(from_squared)), to, 1.0f, across(s->up, to));
+}
+
+/* the direction on the edge of the cone about `start` that is nearest to `forward` */
+static phx_vec3 edge_of_cone(const phx_aim_setup *setup, phx_vec3 forward, phx_vec3 start) {
+    const phx_vec3 side = across(forward, start);
+    return add3(scale3(start, setup->cap_cos), scale3(side, setup->cap_sin));
+}
+
+/* The turn about `axis` that takes `forward`, which another turn about it took out of the cone about `start`, back to the nearer end of
+ * the arc within; 0 where it is not needed. On the arc forward . start = (forward . axis) (start . axis) + room cos(angle), by the angle
+ * between the two as seen along the axis; where there is no room no turn changes it. */
+static int roll_back(const phx_aim_setup *setup, phx_vec3 forward, phx_vec3 start, phx_vec3 axis, phx_quat *back) {
+    const phx_vec3 now = reject3(forward, axis), middle = reject3(start, axis);
+    const float room = sqrtf(dot3(now, now) * dot3(middle, middle));
+    const float least = setup->cap_cos - dot3(forward, axis) * dot3(start, axis);
+    if (!(dot3(now, middle) < least && 1e-6f < room)) return 0;
+    const float cosine = max1(min1(least / max1(room, 1e-6f), 1.0f), -1.0f), sine = sqrtf((1.0f - cosine) * (1.0f + cosine));
+    const phx_vec3 ahead = unit(middle), aside = cross3(axis, ahead), from = unit(now);
+    const phx_vec3 to = add3(scale3(ahead, cosine), scale3(aside, copysignf(sine, dot3(aside, now))));
+    *back = turn4(axis, dot3(from, to), dot3(cross3(from, to), axis), 1.0f);
+    return 1;
 }
 
 static void solve(const void *any, phx_reference_chain *chain) {
@@ -74,8 +98,7 @@ static void solve(const void *any, phx_reference_chain *chain) {
         phx_quat turn = turn_to_target(&s, at[j], target, &close, &axis);
         phx_vec3 forward = rotate3(turn, s.forward);
         if (setup->capped && dot3(forward, start) < setup->cap_cos) {
-            const phx_vec3 side = across(forward, start);
-            axis = forward = add3(scale3(start, setup->cap_cos), scale3(side, setup->cap_sin));
+            axis = forward = edge_of_cone(setup, forward, start);
             turn = between4(s.forward, forward, 1.0f, across(s.up, forward));
             flags |= PHX_FLAG_LIMIT;
         }
@@ -84,11 +107,21 @@ static void solve(const void *any, phx_reference_chain *chain) {
             if (pole_squared * setup->chain.direction_tolerance_squared < dot3(across_axis, across_axis)) {
                 const phx_vec3 wanted = unit(across_axis);
                 turn = mul4(turn4(axis, dot3(up, wanted), dot3(cross3(up, wanted), axis), length3(up)), turn);
+                phx_quat back;
+                if (setup->capped && roll_back(setup, rotate3(turn, s.forward), start, axis, &back)) turn = mul4(back, turn), flags |= PHX_FLAG_LIMIT;
             } else if (j == last) {
                 flags |= PHX_FLAG_HINT_UNUSABLE;
             }
         }
         if (setup->share[j] < 1.0f) turn = fraction4(turn, setup->share[j]);
+        if (setup->capped && setup->share[j] > 0.0f) { /* a share of a turn within the cone may lead out of it; what is less is rounding */
+            forward = rotate3(turn, s.forward);
+            if (dot3(forward, start) < setup->cap_cos - 4e-7f) {
+                const phx_vec3 edge = edge_of_cone(setup, forward, start);
+                turn = mul4(between4(forward, edge, 1.0f, across(rotate3(turn, s.up), edge)), turn);
+                flags |= PHX_FLAG_LIMIT;
+            }
+        }
         if (setup->chain.limited) {
             int changed;
             const phx_quat above = j ? frame[j - 1] : parent;
@@ -121,8 +154,9 @@ static void solve(const void *any, phx_reference_chain *chain) {
     const float ahead = dot3(way, s.forward), distance = length3(way);
     chain->residual = 0.0f < ahead ? length3(reject3(way, s.forward)) : distance;
     chain->iterations = 1;
-    if (chain->residual <= distance * setup->chain.tolerance) flags |= PHX_FLAG_REACHED;
-    else flags |= close ? PHX_FLAG_TOO_CLOSE : PHX_FLAG_STALLED;
+    const int on_eye = dot3(way, way) <= 1e-18f; /* no direction, and squares that vanish */
+    if (chain->residual <= distance * setup->chain.tolerance && !on_eye) flags |= PHX_FLAG_REACHED;
+    else flags |= close || on_eye ? PHX_FLAG_TOO_CLOSE : PHX_FLAG_STALLED;
     chain->flags = flags;
 }
 

@@ -13,7 +13,7 @@ static const struct {
     {"two_bone", 0xe70d86762f238845u},
     {"fabrik", 0x1515530b8801d38bu},
     {"ccd", 0xc5d6900a7c9692f4u},
-    {"aim", 0x41b6f77a6df53151u},
+    {"aim", 0xff05d25c22fd18c0u},
     {"limit", 0x12e0910efdfefbe2u},
     {"pose", 0x1869b31d9d20f79cu},
     {"crowd", 0x6cfaf874d5553643u},

@@ -35,7 +35,7 @@ static const char about[] =
     "                   A straight limb of two bones without rest bend or hinge limit has the mid joint's local X for a hinge\n"
     "  tolerance        of `reached`, a share of the chain's length; default 1e-3\n"
     "  max_iterations   1 to 1024; default 16\n"
-    "  damping          ccd alone, below 1: it takes plain sweeps and this share of every turn; default 1\n"
+    "  damping          ccd alone, 0.001 to 1; below 1 it takes plain sweeps and this share of every turn; default 1\n"
     "  limits           for each joint null or {\"type\": \"hinge\", \"axis\", \"min\", \"max\"}, {\"type\": \"cone\", \"axis\", "
     "\"max_swing\", \"twist_min\",\n"
     "                   \"twist_max\"}, {\"type\": \"ellipse\", \"axis\", \"side\", \"max_swing\", \"max_swing_across\", ...}, in the "

@@ -331,7 +331,7 @@ static bool read_case(place *at, const json_t *object, solve_case *one) {
     if (!read_range(at, object, "soft_start", 1e-3, 1, "from 0.001 to 1", &one->soft_start)) return false;
     if (!read_range(at, object, "max_stretch", 1, 16, "from 1 to 16", &one->max_stretch)) return false;
     if (!read_range(at, object, "tolerance", 0, 1, "from 0 to 1, a share of the chain's length,", &one->tolerance)) return false;
-    if (!read_range(at, object, "damping", 1e-6, 1, "above 0 and up to 1", &one->damping)) return false;
+    if (!read_range(at, object, "damping", 1e-3, 1, "from 0.001 to 1", &one->damping)) return false;
     if (!read_range(at, object, "max_iterations", 1, 1024, "from 1 to 1024", &iterations)) return false;
     if (iterations != floor(iterations))
         return refuse(at, "max_iterations", "is %s; a whole number is wanted", shown(json_object_get(object, "max_iterations")));
