@@ -352,6 +352,12 @@ static void limits_weight_and_bad_input(void **state) {
         assert_int_equal(phx_aim_solve(backend, &params, &job, NULL), PHX_OK);
         assert_true(fabs(2 * atan2(h.rotation_out[0].y, h.rotation_out[0].w) * 180 / PI - 40) < 1e-3);
         assert_true(h.result.flags & PHX_FLAG_LIMIT && !(h.result.flags & PHX_FLAG_REACHED));
+        assert_int_equal(h.result.iterations, 1);
+        /* no weight: no limit changed anything, nothing was solved */
+        h.weight = 0;
+        assert_int_equal(phx_aim_solve(backend, &params, &job, NULL), PHX_OK);
+        assert_int_equal(h.result.flags, PHX_FLAG_STALLED);
+        assert_int_equal(h.result.iterations, 0);
         /* half the weight, half the angle; none, the input's bits */
         job.limits = NULL, h.weight = 0.5f;
         assert_int_equal(phx_aim_solve(backend, &params, &job, NULL), PHX_OK);

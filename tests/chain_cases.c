@@ -237,11 +237,90 @@ static void chains_that_cannot_reach_rest(void **state) {
     }
 }
 
+/* What a weight or a budget of 0 leaves as animated was not lengthened, softened or limited, took no rounds, and has its true residual; with
+ * both the same call does what its setting is for. Sixteen lanes, every other one left alone, so that both lie side by side. */
+static void what_is_left_as_animated_has_nothing_done_to_it(void **state) {
+    (void)state;
+    enum { LANES = 16, STRETCH, SOFT, LIMITED, PLAIN_FLAGS = PHX_FLAG_STRETCHED | PHX_FLAG_SOFTENED | PHX_FLAG_LIMIT };
+    random_state r = random_seeded("left as animated", 0xF1A6);
+    FOR_EACH_BACKEND(backend) for (int solver = 0; solver < SOLVERS; ++solver) for (int i = 0; i < 36; ++i) {
+        const int setting = STRETCH + i % 3, by_budget = i / 3 % 2;
+        const uint32_t joints = 3 + random_below(&r, MOST - 2);
+        chain c[LANES];
+        float weight[LANES];
+        uint32_t budget[LANES];
+        phx_quat rotation[MOST];
+        phx_limit limits[MOST];
+        for (uint32_t j = 0; j < MOST; ++j) rotation[j] = (phx_quat){0, 0, 0, 1}, limits[j] = phx_limit_cone((phx_vec3){0, 1, 0}, 0.05f);
+        limits[0] = phx_limit_hinge((phx_vec3){0, 0, 1}, 0.1f, 0.2f); /* the pose is outside: any answer is changed */
+        for (int k = 0; k < LANES; ++k) {
+            c[k] = random_chain(&r, joints, 0.3);
+            c[k].target = along(c[k].position[0], random_direction(&r), whole_of(&c[k]) * (setting == STRETCH ? 1.2 : 0.95));
+            weight[k] = k % 2 && !by_budget ? (k % 4 == 1 ? 0.0f : -1.0f) : 1.0f, budget[k] = k % 2 && by_budget ? 0 : 16;
+        }
+        phx_chain_job job = phx_chain_job_default();
+        job.count = LANES, job.joints = joints;
+        job.position = phx_joint_view_of(c[0].position, sizeof *c, 12), job.position_out = phx_joint_view_of(c[0].out, sizeof *c, 12);
+        job.target = PHX_VIEW(c, target), job.stretch = PHX_VIEW(c, stretch), job.result = PHX_VIEW(c, result);
+        job.correction = phx_joint_view_of(c[0].correction, sizeof *c, 16);
+        job.weight = PHX_VIEW_ARRAY(weight), job.budget = PHX_VIEW_ARRAY(budget);
+        if (i / 6 % 2) job.bend = PHX_VIEW(c, bend);
+        if (setting == LIMITED) job.limits = limits, job.rotation = phx_joint_view_of(rotation, 0, 16);
+        phx_fabrik_params fabrik = phx_fabrik_params_default();
+        phx_ccd_params ccd = phx_ccd_params_default();
+        fabrik.chain.max_stretch = setting == STRETCH ? 1.5f : 1.0f, fabrik.chain.soft_start = setting == SOFT ? 0.8f : 1.0f;
+        ccd.chain = fabrik.chain, ccd.mode = solver == 2 ? PHX_CCD_PLAIN : ccd.mode;
+        assert_int_equal(solver ? phx_ccd_solve(backend, &ccd, &job, NULL) : phx_fabrik_solve(backend, &fabrik, &job, NULL), PHX_OK);
+        const uint32_t wanted = setting == STRETCH ? PHX_FLAG_STRETCHED : setting == SOFT ? PHX_FLAG_SOFTENED : PHX_FLAG_LIMIT;
+        for (int k = 0; k < LANES; ++k) {
+            if (k % 2 == 0) {
+                assert_true(c[k].result.flags & wanted && c[k].result.iterations > 0);
+                continue;
+            }
+            assert_int_equal(first_difference(c[k].out, c[k].position, joints * sizeof(phx_vec3)), -1);
+            assert_int_equal(c[k].result.flags & PLAIN_FLAGS, 0);
+            assert_int_equal(c[k].result.iterations, 0);
+            assert_true(c[k].stretch == 1.0f);
+            const double residual = distance(c[k].position[joints - 1], c[k].target), whole = whole_of(&c[k]);
+            assert_true(fabs(residual - (double)c[k].result.residual) <= 1e-5 * whole);
+            assert_int_equal((c[k].result.flags & PHX_FLAG_REACHED) != 0, residual <= 1e-3 * whole);
+            assert_int_equal((c[k].result.flags & PHX_FLAG_OUT_OF_REACH) != 0, setting == STRETCH);
+        }
+    }
+}
+
+/* A chain whose tip is where soft reach wants it is stretched all the same: as one a little beside it is. */
+static void a_softened_chain_at_rest_is_stretched(void **state) {
+    (void)state;
+    FOR_EACH_BACKEND(backend) for (int solver = 0; solver < SOLVERS; ++solver) for (int beside = 0; beside < 2; ++beside) {
+        /* an elbow of two bones of 1; soft from 1.6: a target at 1.8 is softened to 2 - 0.4 exp(-0.5) */
+        const double aimed = 2 - 0.4 * exp(-0.5) + beside * 0.01, high = sqrt(1 - aimed * aimed / 4);
+        chain c;
+        memset(&c, 0, sizeof c);
+        c.joints = 3, c.target.x = 1.8f;
+        c.position[1] = (phx_vec3){(float)(aimed / 2), (float)high, 0}, c.position[2].x = (float)aimed;
+        phx_chain_job job = phx_chain_job_default();
+        job.count = 1, job.joints = 3;
+        job.position = phx_joint_view_of(c.position, sizeof c, 12), job.position_out = phx_joint_view_of(c.out, sizeof c, 12);
+        job.target = PHX_VIEW(&c, target), job.stretch = PHX_VIEW(&c, stretch), job.result = PHX_VIEW(&c, result);
+        phx_fabrik_params fabrik = phx_fabrik_params_default();
+        phx_ccd_params ccd = phx_ccd_params_default();
+        fabrik.chain.max_stretch = 1.5f, fabrik.chain.soft_start = 0.8f, ccd.chain = fabrik.chain;
+        if (solver == 2) ccd.mode = PHX_CCD_PLAIN;
+        assert_int_equal(solver ? phx_ccd_solve(backend, &ccd, &job, NULL) : phx_fabrik_solve(backend, &fabrik, &job, NULL), PHX_OK);
+        assert_true(c.result.flags & PHX_FLAG_STRETCHED && c.result.flags & PHX_FLAG_REACHED);
+        assert_true(fabs((double)c.stretch - 1.8 / (2 - 0.4 * exp(-0.5))) < 1e-5);
+        assert_true(distance(c.out[2], c.target) <= 2e-3);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(full_reach_never_leaves_the_domain), cmocka_unit_test(target_on_the_root),
         cmocka_unit_test(bones_do_not_stretch),               cmocka_unit_test(mirrored_chains_mirror),
         cmocka_unit_test(far_from_the_origin_nothing_is_lost), cmocka_unit_test(chains_that_cannot_reach_rest),
+        cmocka_unit_test(what_is_left_as_animated_has_nothing_done_to_it),
+        cmocka_unit_test(a_softened_chain_at_rest_is_stretched),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

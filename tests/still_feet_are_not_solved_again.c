@@ -210,12 +210,33 @@ static void nothing_is_repeated_where_nothing_was_corrected(void **state) {
     }
 }
 
+/* and what a weight of 0 left alone was not softened, as it is at weight 1: the legs stand beyond 0.9 of their length */
+static void nothing_is_said_of_what_was_left_alone(void **state) {
+    (void)state;
+    FOR_EACH_BACKEND(backend) {
+        phx_crowd_def def = rig_def(backend, N);
+        def.params.soft_start = 0.5f;
+        phx_crowd *crowd = phx_crowd_create(&def, NULL);
+        assert_non_null(crowd);
+        stand(&one);
+        for (uint32_t c = 0; c < N; c += 2) one.weights[c] = 0;
+        frame_of(crowd, &one);
+        for (uint32_t foot = 0; foot < 2 * N; ++foot) {
+            phx_foot_info info;
+            assert_int_equal(phx_crowd_foot(crowd, foot / 2, foot % 2, &info), PHX_OK);
+            assert_int_equal(info.flags & (PHX_FLAG_SOFTENED | PHX_FLAG_LIMIT | PHX_FLAG_STRETCHED), foot / 2 % 2 ? PHX_FLAG_SOFTENED : 0);
+        }
+        phx_crowd_destroy(crowd);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_crowd_at_rest_is_not_solved),
         cmocka_unit_test(what_moves_is_solved_in_the_same_frame),
         cmocka_unit_test(what_creeps_is_solved_now_and_then),
         cmocka_unit_test(nothing_is_repeated_where_nothing_was_corrected),
+        cmocka_unit_test(nothing_is_said_of_what_was_left_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -485,6 +485,49 @@ static void folded_knees_turn_by_rotations(void **state) {
     }
 }
 
+/* A weight of 0 leaves the limb as animated: not lengthened, softened or limited, and in no iteration; beside it, at weight 1, it is. */
+static void what_is_left_as_animated_has_nothing_done_to_it(void **state) {
+    (void)state;
+    enum { COUNT = 16 };
+    const uint32_t flags[] = {PHX_FLAG_STRETCHED, PHX_FLAG_SOFTENED, PHX_FLAG_LIMIT};
+    FOR_EACH_BACKEND(backend) {
+        random_state r = random_seeded("left as animated", 0xF1A6);
+        for (int i = 0; i < 300; ++i) {
+            phx_two_bone_job job = phx_two_bone_job_default();
+            phx_vec3 root[COUNT], mid[COUNT], tip[COUNT], target[COUNT], mid_position[COUNT], tip_position[COUNT];
+            float weight[COUNT], stretch[COUNT];
+            phx_result result[COUNT];
+            if (i % 3 == 0) job.params.max_stretch = 1.5f;
+            if (i % 3 == 1) job.params.soft_start = 0.8f;
+            if (i % 3 == 2) job.params.min_bend = 1.5f;
+            job.params.twist = (phx_twist)(i / 3 % 2);
+            for (int k = 0; k < COUNT; ++k) {
+                const vec at = times(direction(&r), 2), bone = times(direction(&r), 0.45);
+                root[k] = narrow(at), mid[k] = narrow(plus(at, bone)), tip[k] = narrow(plus(plus(at, bone), times(direction(&r), 0.4)));
+                target[k] = narrow(plus(at, times(direction(&r), 1.0)));
+                weight[k] = k % 2 ? (k % 4 == 1 ? 0.0f : -1.0f) : 1.0f;
+            }
+            job.count = COUNT, job.root = PHX_VIEW_ARRAY(root), job.mid = PHX_VIEW_ARRAY(mid), job.tip = PHX_VIEW_ARRAY(tip);
+            job.target = PHX_VIEW_ARRAY(target), job.weight = PHX_VIEW_ARRAY(weight), job.stretch = PHX_VIEW_ARRAY(stretch);
+            job.mid_position = PHX_VIEW_ARRAY(mid_position), job.tip_position = PHX_VIEW_ARRAY(tip_position), job.result = PHX_VIEW_ARRAY(result);
+            assert_int_equal(phx_two_bone_solve(backend, &job), PHX_OK);
+            for (int k = 0; k < COUNT; ++k) {
+                if (k % 2 == 0) {
+                    assert_true(result[k].flags & flags[i % 3]);
+                    assert_int_equal(result[k].iterations, 1);
+                    continue;
+                }
+                assert_memory_equal(&tip_position[k], &tip[k], sizeof *tip);
+                assert_memory_equal(&mid_position[k], &mid[k], sizeof *mid);
+                assert_int_equal(result[k].flags, PHX_FLAG_OUT_OF_REACH); /* 1 from the root, and 0.85 long */
+                assert_int_equal(result[k].iterations, 0);
+                assert_true(stretch[k] == 1.0f);
+                assert_below(fabs((double)result[k].residual - gap(vec_of(tip[k]), vec_of(target[k]))), 2e-6);
+            }
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(full_reach_never_leaves_the_domain),
@@ -504,6 +547,7 @@ int main(void) {
         cmocka_unit_test(a_bad_frame_is_forgotten),
         cmocka_unit_test(remembered_bend_never_flips),
         cmocka_unit_test(near_straight_keeps_bend_side),
+        cmocka_unit_test(what_is_left_as_animated_has_nothing_done_to_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -268,7 +268,7 @@ typedef struct phx_foot_info {
     float weight;                         /* 0 animated .. 1 on the ground */
     float support;                        /* 0 swing .. 1 stance, of the animated sole's height and contact: not that it touches */
     float residual;                       /* ankle to target, in units */
-    uint32_t flags;                       /* phx_flag bits of the leg */
+    uint32_t flags;                       /* phx_flag bits of the leg; REACHED where `residual` is within 1e-3 of the leg's length */
     uint32_t body;                        /* geomID of the ground, PHX_NO_HIT = none */
     uint32_t locked;                      /* 1 = the ball is locked to its body */
     phx_vec3 lock_point;                  /* where, in the body's frame (the world's where the definition has no bodies) */

@@ -168,9 +168,10 @@ static inline void aim_group(const phx_aim_setup *setup, const phx_chain_blocks 
     const lm on_eye = f_le(v3_dot(way, way), f_splat(1e-18f)); /* no direction, and squares that vanish */
     const lm reached = m_andnot(f_le(residual, f_mul(distance, f_splat(setup->chain.tolerance))), on_eye);
     const li blame = i_select(m_or(close, on_eye), i_splat(PHX_FLAG_TOO_CLOSE), i_splat(PHX_FLAG_STALLED));
+    if (!m_all(moved)) flags = i_select(moved, flags, flags_unmoved(flags));
     flags = i_or(flags, i_select(reached, i_splat(PHX_FLAG_REACHED), blame));
     if (blocks->residual) f_store(blocks->residual[block].v + lane, f_select(ok, residual, bad_residual));
-    if (blocks->iterations) i_store(blocks->iterations[block].v + lane, i_select(ok, i_splat(1), i_splat(0)));
+    if (blocks->iterations) i_store(blocks->iterations[block].v + lane, i_select(moved, i_splat(1), i_splat(0)));
     if (blocks->flags) i_store(blocks->flags[block].v + lane, i_select(ok, flags, i_splat(PHX_FLAG_BAD_INPUT)));
 }
 

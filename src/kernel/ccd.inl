@@ -1057,6 +1057,7 @@ static inline void ccd_finish(ccd_lanes *c, const phx_chain_blocks *blocks, size
         const lf share = f_max(weight, zero);
         grown = f_select(partial, f_add(one, f_mul(f_sub(stretch, one), share)), stretch);
         const lf ratio = f_div(f_add(one, f_mul(f_sub(stretch, one), share)), stretch);
+        flags = i_select(any_weight, flags, flags_unmoved(flags));
         for (uint32_t j = 0; j < bones; ++j) {
             c->frame[j] = q4_select(partial, q4_fraction(c->frame[j], share), c->frame[j]);
             c->bone[j] = v3_select(partial, v3_scale(c->bone[j], ratio), c->bone[j]);
@@ -1099,7 +1100,7 @@ static inline void ccd_finish(ccd_lanes *c, const phx_chain_blocks *blocks, size
     }
     if (blocks->stretch) f_store(blocks->stretch[block].v + lane, grown);
     if (blocks->residual) f_store(blocks->residual[block].v + lane, metres);
-    if (blocks->iterations) i_store(blocks->iterations[block].v + lane, i_select(ok, c->used, none));
+    if (blocks->iterations) i_store(blocks->iterations[block].v + lane, i_select(m_and(ok, any_weight), c->used, none));
     if (blocks->flags) i_store(blocks->flags[block].v + lane, flags);
 }
 

@@ -338,7 +338,8 @@ lane_inline void fabrik_begin_as(const phx_chain_setup *setup, const phx_chain_b
 
     lm there = m_and(open, f_le(v3_dot(error, error), tolerance_squared));
     if (check_far && m_any(there)) there = m_andnot(there, wrong_lengths(set, vector, bones, there));
-    const lm moved = started ? open : m_andnot(open, there);
+    lm moved = started ? open : m_andnot(open, there);
+    if (full && setup->stretch) moved = m_or(moved, m_and(open, f_lt(one, stretch)));
     lm active = m_andnot(open, there);
     li rounds = i_splat(0);
     straight = m_and(straight, active), folded = m_andnot(m_and(folded, active), straight);
@@ -803,8 +804,13 @@ static void fabrik_finish(const phx_chain_setup *setup, const phx_chain_blocks *
         bend = v3_select(usable, pole, bend);
     }
     if (blocks->bend) v3_store(blocks->bend + block, lane, v3_select(live, bend, previous));
-    const lm weighed = f_lt(zero, c->weight);
+    const lm weighed = f_lt(zero, c->weight), solved = m_and(live, weighed);
     c->moved = m_and(c->moved, weighed);
+    if (!m_all(solved)) {
+        c->flags = i_select(solved, c->flags, flags_unmoved(c->flags));
+        float *counts = set->state[COUNTS] + vector * LANES;
+        i_store(counts, i_select(solved, i_load(counts), i_splat(0)));
+    }
     const lm partial = m_and(c->moved, f_lt(c->weight, one));
     const int some_partial = m_any(partial);
 

@@ -31,6 +31,9 @@ lane_inline lv3 spare_direction(lv3 axis) {
     return v3(f_keep(use_x, f_splat(1.0f)), f_select(use_x, f_splat(0.0f), f_splat(1.0f)), f_splat(0.0f));
 }
 
+/* Flags of what was left as animated: what was done to the answer was not done to it. */
+lane_inline li flags_unmoved(li flags) { return i_and(flags, i_splat(~(PHX_FLAG_LIMIT | PHX_FLAG_SOFTENED | PHX_FLAG_STRETCHED))); }
+
 /* 2^k for a in [2^k, 2^(k+1)) */
 lane_inline lf power_of_two_of(lf a) { return i_as_f(i_and(i_bits_of(a), i_splat(0x7F800000))); }
 
@@ -270,6 +273,7 @@ lane_inline two_bone_out two_bone_core_fetching(const phx_two_bone_setup *setup,
             upper = v3_select(partial, q4_rotate(root_rotation, in->thigh), upper);
             lower = v3_select(partial, q4_rotate(mid_rotation, in->shin), lower);
             stretch = f_select(partial, f_add(one, f_mul(f_sub(stretch, one), weight)), stretch);
+            flags = i_select(f_lt(zero, in->weight), flags, flags_unmoved(flags));
         }
         upper = v3_scale(upper, stretch), lower = v3_scale(lower, stretch);
     }
@@ -442,7 +446,7 @@ lane_inline void two_bone_group(const phx_two_bone_setup *setup, const phx_two_b
     if (job->root_rotation.data) unpack4(job->root_rotation, first, count, out.root_rotation);
     if (job->mid_rotation.data) unpack4(job->mid_rotation, first, count, out.mid_rotation);
     if (job->result.data) {
-        const li iterations = i_select(out.ok, i_splat(1), i_splat(0));
+        const li iterations = i_select(out.moved, i_splat(1), i_splat(0));
         unpack_result(job->result, first, count, out.residual, iterations, out.flags);
     }
     if (!full) return;

@@ -153,7 +153,8 @@ static void solve(const void *any, phx_reference_chain *chain) {
     const phx_vec3 way = sub3(target, s.eye);
     const float ahead = dot3(way, s.forward), distance = length3(way);
     chain->residual = 0.0f < ahead ? length3(reject3(way, s.forward)) : distance;
-    chain->iterations = 1;
+    chain->iterations = moved ? 1 : 0;
+    if (!moved) flags = flags_unmoved(flags);
     const int on_eye = dot3(way, way) <= 1e-18f; /* no direction, and squares that vanish */
     if (chain->residual <= distance * setup->chain.tolerance && !on_eye) flags |= PHX_FLAG_REACHED;
     else flags |= close || on_eye ? PHX_FLAG_TOO_CLOSE : PHX_FLAG_STALLED;

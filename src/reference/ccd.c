@@ -728,6 +728,7 @@ static void solve_chain(const void *call, phx_reference_chain *chain) {
         }
         place_joints(&c);
         stretch = 1.0f + (stretch - 1.0f) * weight;
+        if (!(0.0f < weight)) flags = flags_unmoved(flags);
     }
     for (uint32_t j = 0; j < joints; ++j) {
         if (j > from && moved) chain->position[j] = add3(root, scale3(c.at[j - from], metre));
@@ -747,7 +748,7 @@ static void solve_chain(const void *call, phx_reference_chain *chain) {
         else if (close) flags |= PHX_FLAG_TOO_CLOSE;
         else if (budget == 0 || !(weight < 1.0f)) flags |= PHX_FLAG_STALLED;
     }
-    chain->stretch = stretch, chain->residual = residual * metre, chain->iterations = used, chain->flags = flags;
+    chain->stretch = stretch, chain->residual = residual * metre, chain->iterations = 0.0f < weight ? used : 0, chain->flags = flags;
 }
 
 void phx_reference_ccd_blocks(const phx_ccd_setup *setup, const phx_chain_blocks *blocks, size_t first, size_t count) {

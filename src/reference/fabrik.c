@@ -221,7 +221,7 @@ static void begin(const phx_chain_setup *setup, const phx_reference_chain *chain
             before = limb->at[i];
         }
     }
-    limb->moved = !there || chain->has_start;
+    limb->moved = !there || chain->has_start || 1.0f < limb->stretch;
     if (there) return;
 
     if (straight || folded) {
@@ -500,6 +500,7 @@ static void solve(const void *any, phx_reference_chain *chain) {
     chain->residual = min1(length3(miss), 3.402823466e+38f);
     chain->iterations = limb.rounds;
     chain->stretch = limb.moved ? limb.stretch : 1.0f;
+    if (limb.ok && (limb.budget == 0 || !(0.0f < chain->weight))) limb.flags = flags_unmoved(limb.flags), chain->iterations = 0;
     const int reached = limb.ok && chain->residual <= limb.whole * setup->chain.tolerance;
     chain->flags = limb.flags | (reached ? PHX_FLAG_REACHED : limb.blame);
 }

@@ -17,6 +17,9 @@ static inline float min1(float a, float b) { return a < b ? a : b; }
 static inline float max1(float a, float b) { return a > b ? a : b; }
 static inline float some1(float a) { return max1(a, 0x1p-126f); } /* see f_some */
 
+/* flags of what was left as animated: what was done to the answer was not done to it */
+static inline uint32_t flags_unmoved(uint32_t flags) { return flags & ~(uint32_t)(PHX_FLAG_LIMIT | PHX_FLAG_SOFTENED | PHX_FLAG_STRETCHED); }
+
 static inline phx_vec3 vec3(float x, float y, float z) { return (phx_vec3){x, y, z}; }
 static inline phx_vec3 add3(phx_vec3 a, phx_vec3 b) { return vec3(a.x + b.x, a.y + b.y, a.z + b.z); }
 static inline phx_vec3 sub3(phx_vec3 a, phx_vec3 b) { return vec3(a.x - b.x, a.y - b.y, a.z - b.z); }

@@ -190,6 +190,7 @@ phx_leg_out phx_reference_leg(const phx_two_bone_setup *setup, const phx_leg_in 
     }
     out.bend = bend, out.upper = upper, out.lower = lower, out.stretch = stretch, out.flags = flags;
     out.ok = 1, out.moved = 0.0f < in->weight;
+    if (!out.moved) out.flags = flags_unmoved(flags);
     return out;
 }
 
@@ -257,7 +258,7 @@ void phx_reference_two_bone_job(const phx_two_bone_setup *setup, const phx_two_b
         if (!out.ok) out.residual = gap_as_given(tip, read3(job->target, i, none));
 
         const phx_vec3 elbow = add3(root, out.upper);
-        const phx_result result = {out.residual, out.ok ? 1u : 0u, out.flags};
+        const phx_result result = {out.residual, out.moved ? 1u : 0u, out.flags};
         write3(job->bend, i, out.bend);
         write4(job->root_rotation, i, out.root_rotation);
         write4(job->mid_rotation, i, out.mid_rotation);

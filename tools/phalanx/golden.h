@@ -10,13 +10,13 @@ static const struct {
     const char *workload;
     uint64_t hash;
 } golden[] = {
-    {"two_bone", 0xe70d86762f238845u},
-    {"fabrik", 0x1515530b8801d38bu},
-    {"ccd", 0xc5d6900a7c9692f4u},
-    {"aim", 0xff05d25c22fd18c0u},
+    {"two_bone", 0xe88b8092fd700b4au},
+    {"fabrik", 0xa7284b6b0bc5632du},
+    {"ccd", 0xd2ae5c8d9478c6deu},
+    {"aim", 0x40e3261779f9ddf4u},
     {"limit", 0x12e0910efdfefbe2u},
     {"pose", 0x1869b31d9d20f79cu},
-    {"crowd", 0x6cfaf874d5553643u},
+    {"crowd", 0x673e1adae4bd1af2u},
     {"tiles", 0x60f2cd61abf3ef5au},
 };
 
