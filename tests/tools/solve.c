@@ -278,7 +278,7 @@ static void refusals_name_case_field_value_and_mend(void **state) {
         {"{\"id\": \"k\", " LEG ", \"max_iterations\": 0}", {"'k'", "'max_iterations'", "is 0; a number from 1 to 1024"}},
         {"{\"id\": \"k\", " LEG ", \"max_iterations\": 1.5}", {"'k'", "'max_iterations'", "whole"}},
         {"{\"id\": \"k\", " LEG ", \"damping\": 2}", {"'k'", "'damping'", "from 0.001 to 1"}},
-        {"{\"id\": \"k\", \"solver\": \"ccd\", " LEG ", \"damping\": 5e-4}", {"'k'", "'damping'", "from 0.001 to 1"}},
+        {"{\"id\": \"k\", \"solver\": \"ccd\", \"joints\": [[0,0,0],[1,0,0]], \"target\": [1,0,0], \"damping\": 5e-4}", {"'k'", "'damping'", "from 0.001 to 1"}},
         {"{\"id\": \"k\", " LEG ", \"damping\": 0.5}", {"'k'", "'damping'", "ccd alone"}},
         {"{\"id\": \"k\", " LEG ", \"twist\": \"roll\"}", {"'k'", "'twist'", "\"roll\""}},
         {"{\"id\": \"k\", \"solver\": \"ccd\", \"joints\": [[0,0,0],[1,0,0]], \"target\": [1,0,0], \"twist\": \"plane\"}",
