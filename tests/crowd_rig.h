@@ -62,8 +62,8 @@ static inline int ground_hills(const void *unused, float x, float z, float *heig
 
 /* which of the bodies carries the ground there: patches of three, and now and then one that does not exist, or the first that does not */
 static inline uint32_t ground_body(float x, float z) {
-    const int cell = (int)floorf(x / 1.7f) * 7 + (int)floorf(z / 1.3f) * 3;
-    const int kind = (cell % 23 + 23) % 23;
+    const int64_t cell = (int64_t)floorf(x / 1.7f) * 7 + (int64_t)floorf(z / 1.3f) * 3;
+    const int64_t kind = (cell % 23 + 23) % 23;
     return (uint32_t)(kind == 5 ? 77 : kind == 11 ? 3 : (cell % 3 + 3) % 3);
 }
 

@@ -14,7 +14,7 @@
 #include "made_files.h"
 #include "tool.h"
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(PHALANX_SANITIZED)
 enum { SECONDS = 30, SANITIZED = 1 };
 #else
 enum { SECONDS = 5, SANITIZED = 0 };

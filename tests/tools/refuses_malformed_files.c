@@ -24,7 +24,7 @@
 #include "phalanx/legs.h"
 #include "shared_files.h"
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(PHALANX_SANITIZED)
 enum { SECONDS_ALLOWED = 20, SANITIZED = 1 };
 #else
 enum { SECONDS_ALLOWED = 5, SANITIZED = 0 };

@@ -35,7 +35,7 @@ static int try_import(const char *path, unsigned flags) {
             dup2(nowhere, 1);
             dup2(nowhere, 2);
         }
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !defined(PHALANX_SANITIZED)
         /* a sanitizer's shadow memory would count */
         setrlimit(RLIMIT_DATA, &(struct rlimit){.rlim_cur = (rlim_t)900 << 20, .rlim_max = (rlim_t)900 << 20});
 #endif
