@@ -170,10 +170,71 @@ static void blocks_that_lack_or_misstate_something(void **state) {
     assert_int_equal(phx_ccd_solve_blocks(backend, &params, NULL, &report), PHX_ERROR_NULL);
 }
 
+/* Random layouts of an input and an output over one array, joints and chains anywhere: refused exactly where some byte of the output is also
+ * a byte of another element, found by marking every byte. */
+static void outputs_on_other_elements_are_refused(void **state) {
+    (void)state;
+    enum { ARRAY = 20000 };
+    static char array[ARRAY];
+    static int16_t owner[ARRAY];
+    random_state r = random_seeded("overlapping chains", 0x0E1AB);
+    phx_vec3 target = {1, 0, 0};
+    uint32_t refused = 0, taken = 0;
+    for (int round = 0; round < 20000; ++round) {
+        phx_chain_job job = phx_chain_job_default();
+        job.count = 1 + random_below(&r, 5), job.joints = 2 + random_below(&r, 6);
+        const size_t kinds[] = {12, 16, 28, 40, 48}, joint = kinds[random_below(&r, 5)];
+        const size_t block = joint * job.joints, chain = random_below(&r, 4) ? block + 4 * random_below(&r, (uint32_t)block) : 12 + 4 * random_below(&r, 60);
+        size_t places[2];
+        for (int k = 0; k < 2; ++k) places[k] = 4 * random_below(&r, random_below(&r, 2) ? 10 : 300);
+        if (random_below(&r, 8) == 0) places[1] = places[0];
+        job.position = phx_joint_view_of(array + places[0], chain, joint), job.position_out = phx_joint_view_of(array + places[1], chain, joint);
+        job.target = PHX_VIEW_ONE(&target);
+        memset(owner, -1, sizeof owner);
+        int collides = 0, itself = 0;
+        for (size_t c = 0; c < job.count; ++c)
+            for (uint32_t j = 0; j < job.joints; ++j)
+                for (size_t byte = 0; byte < 12; ++byte) {
+                    int16_t *at = owner + places[1] + c * chain + j * joint + byte;
+                    itself |= *at >= 0, *at = (int16_t)(c * job.joints + j);
+                }
+        if (itself) continue; /* refused for another reason */
+        for (size_t c = 0; c < job.count; ++c)
+            for (uint32_t j = 0; j < job.joints; ++j)
+                for (size_t byte = 0; byte < 12; ++byte) {
+                    const int16_t at = owner[places[0] + c * chain + j * joint + byte];
+                    collides |= at >= 0 && (at != (int16_t)(c * job.joints + j) || places[0] != places[1]);
+                }
+        phx_report report;
+        const phx_status wanted = collides ? PHX_ERROR_OVERLAP : PHX_OK, status = phx_chain_job_validate(&job, &report);
+        if (status != wanted || (collides && !strstr(report.text, "'position_out' overlaps 'position' of another joint"))) {
+            print_error("round %d, %zu chains of %u, strides %zu %zu, at %zu and %zu: wanted %d, got %d: %s\n", round, job.count, job.joints, chain, joint,
+                        places[0], places[1], (int)wanted, (int)status, report.text);
+            fail();
+        }
+        if (collides) ++refused; else ++taken;
+    }
+    assert_true(refused > 1000 && taken > 1000);
+
+    /* two outputs, and outputs of one value a chain */
+    phx_chain_job job = phx_chain_job_default();
+    phx_report report;
+    job.count = 4, job.joints = 3, job.position = phx_joint_view_of(array, 36, 12), job.target = PHX_VIEW_ONE(&target);
+    job.local = phx_joint_view_of(array + 4000, 48, 16), job.local_out = phx_joint_view_of(array + 8000, 48, 16);
+    assert_int_equal(phx_chain_job_validate(&job, &report), PHX_OK);
+    job.rotation_out = job.local_out;
+    assert_int_equal(phx_chain_job_validate(&job, &report), PHX_ERROR_OVERLAP);
+    assert_non_null(strstr(report.text, "'rotation_out' overlaps 'local_out' of the same or another joint"));
+    memset(&job.rotation_out, 0, sizeof job.rotation_out);
+    job.bend = phx_view_of(array + 12000, 12), job.pole = phx_view_of(array + 12004, 12);
+    assert_int_equal(phx_chain_job_validate(&job, &report), PHX_ERROR_OVERLAP);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_good_job_is_accepted),
         cmocka_unit_test(params_out_of_range),
+        cmocka_unit_test(outputs_on_other_elements_are_refused),
         cmocka_unit_test(jobs_that_lack_or_misstate_something),
         cmocka_unit_test(blocks_that_lack_or_misstate_something),
     };

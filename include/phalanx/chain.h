@@ -80,8 +80,9 @@ static inline phx_joint_view phx_joint_view_of(const void *data, size_t chain_st
     return view;
 }
 
-/* Required: position and target. Outputs may alias inputs of the same element (in place); a chain's inputs are all read before
- * its outputs are written, in groups of 16 chains. */
+/* Required: position and target. An output may be the very view of an input (in place), as a chain's inputs are all read before its outputs
+ * are written. Outputs that share bytes with another joint's or chain's elements, or with each other, are refused (PHX_ERROR_OVERLAP) where
+ * both views have the same strides; views of different strides are not compared, and must not overlap. */
 typedef struct phx_chain_job {
     size_t count;                   /* chains */
     uint32_t joints;                /* as in phx_chain_blocks, and so limits, joint_weights and all that follows */

@@ -50,7 +50,7 @@ PHX_API phx_status phx_leg_measure(phx_leg *leg, const phx_vec3 *positions, cons
 
 /* How feet behave. Metres, seconds, radians, whatever the rig's unit; the defaults are for a leg of 0.9 m. Distances and heights lie
  * in [0, 1000] (steps from 1e-3, swing_height and release_distance from 1e-4), times and speeds in [0, 1e6]. phx_crowd_create rejects
- * others, and names the field. */
+ * others, and names the field. An int is a truth value: any but 0 is 1. */
 typedef struct phx_crowd_params {
     float step_up;            /* ground up to this far above the root's level is stood on; default 0.6 */
     float step_down;          /* and down to this far below; default 0.6 */

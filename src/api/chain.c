@@ -108,6 +108,42 @@ static phx_status check_joint_view(const char *name, const char *field, const ph
     return PHX_OK;
 }
 
+typedef struct joint_field {
+    const char *name;
+    const phx_joint_view *view;
+    size_t size;
+    int required, output;
+} joint_field;
+
+/* [0, a_size) and [at, at + b_size) on a ring */
+static int apart_on_ring(size_t a_size, size_t at, size_t b_size, size_t ring) { return a_size <= at && at + b_size <= ring; }
+
+/* Do joints of an output share bytes with those of another view, their own ones excepted where that is an input? Views of different strides
+ * are left alone. Arrays of structures and arrays side by side are told apart at once; all pairs are tried only where joints interlock. */
+static int joints_collide(const joint_field *output, const joint_field *other, size_t count, uint32_t joints) {
+    const phx_joint_view *a = output->view, *b = other->view;
+    const size_t chain = a->chain_stride, joint = a->joint_stride, a_block = (joints - 1) * joint + output->size, b_block = (joints - 1) * joint + other->size;
+    const uintptr_t from = (uintptr_t)a->data, to = (uintptr_t)b->data;
+    if (!a->data || !b->data || b->joint_stride != joint || (count > 1 && b->chain_stride != chain)) return 0;
+    const size_t rows = count > 1 ? (count - 1) * chain : 0;
+    if (from + rows + a_block <= to || to + rows + b_block <= from) return 0;
+    if (from == to) return other->output || output->size != other->size;
+    const size_t ahead = from < to ? to - from : from - to; /* bytes from the first of the two views to the second */
+    const size_t first = from < to ? output->size : other->size, second = from < to ? other->size : output->size;
+    if (chain >= a_block && chain >= b_block && apart_on_ring((joints - 1) * joint + first, ahead % chain, (joints - 1) * joint + second, chain)) return 0;
+    if ((count == 1 || chain % joint == 0) && apart_on_ring(first, ahead % joint, second, joint)) return 0;
+    for (uint32_t j = 0; j < joints; ++j) /* joint j of the first view, a joint of the second some chains before or after */
+        for (uint32_t k = 0; k < joints; ++k) {
+            const int64_t gap = (int64_t)(ahead + k * joint) - (int64_t)(j * joint), step = (int64_t)chain, most = (int64_t)count - 1;
+            const int64_t below = count > 1 ? gap / step - (gap % step < 0) : 0;
+            for (int64_t chains = below; chains <= below + (count > 1); ++chains) {
+                const int64_t left = gap - chains * step;
+                if (-most <= chains && chains <= most && left < (int64_t)first && -left < (int64_t)second) return 1;
+            }
+        }
+    return 0;
+}
+
 phx_status phx_chain_check_job(const char *name, const phx_chain_job *job, phx_report *report) {
     if (!job) return phx_reject(report, PHX_ERROR_NULL, "%s: the job is NULL", name);
     phx_status status = check_tables(name, job->joints, job->limits, job->joint_weights, report);
@@ -120,12 +156,7 @@ phx_status phx_chain_check_job(const char *name, const phx_chain_job *job, phx_r
     const char *asks = job->limits ? "limits" : job->target_rotation.data ? "target_rotation" : job->rotation_out.data ? "rotation_out" : job->local_out.data ? "local_out" : NULL;
     if (asks && !job->rotation.data && !job->local.data)
         return phx_reject(report, PHX_ERROR_NULL, "%s: 'rotation' or 'local' is required by '%s', and both are NULL", name, asks);
-    const struct {
-        const char *name;
-        const phx_joint_view *view;
-        size_t size;
-        int required, output;
-    } joint_fields[] = {
+    const joint_field joint_fields[] = {
         {"position", &job->position, 12, 1, 0},
         {"start", &job->start, 12, 0, 0},
         {"rotation", &job->rotation, 16, 0, 0},
@@ -136,11 +167,17 @@ phx_status phx_chain_check_job(const char *name, const phx_chain_job *job, phx_r
         {"rotation_out", &job->rotation_out, 16, 0, 1},
         {"local_out", &job->local_out, 16, 0, 1},
     };
-    for (size_t i = 0; i < sizeof joint_fields / sizeof *joint_fields; ++i) {
+    const size_t joint_field_count = sizeof joint_fields / sizeof *joint_fields;
+    for (size_t i = 0; i < joint_field_count; ++i) {
         status = check_joint_view(name, joint_fields[i].name, joint_fields[i].view, joint_fields[i].size, joint_fields[i].required,
                                   joint_fields[i].output, job->count, job->joints, report);
         if (status) return status;
     }
+    for (size_t i = 0; i < joint_field_count; ++i)
+        for (size_t k = 0; joint_fields[i].output && k < joint_field_count; ++k)
+            if (k != i && joints_collide(joint_fields + i, joint_fields + k, job->count, job->joints))
+                return phx_reject(report, PHX_ERROR_OVERLAP, "%s: '%s' overlaps '%s' of %s", name, joint_fields[i].name, joint_fields[k].name,
+                                  joint_fields[k].output ? "the same or another joint" : "another joint");
     const phx_field fields[] = {
         {"target", &job->target, 12, 1, 0},
         {"target_rotation", &job->target_rotation, 16, 0, 0},
@@ -153,7 +190,8 @@ phx_status phx_chain_check_job(const char *name, const phx_chain_job *job, phx_r
         {"stretch", &job->stretch, 4, 0, 1},
         {"result", &job->result, sizeof(phx_result), 0, 1},
     };
-    return phx_check_fields(name, fields, sizeof fields / sizeof *fields, report);
+    status = phx_check_fields(name, fields, sizeof fields / sizeof *fields, report);
+    return status ? status : phx_check_overlap(name, fields, sizeof fields / sizeof *fields, job->count, report);
 }
 
 phx_status phx_chain_job_validate(const phx_chain_job *job, phx_report *report) {

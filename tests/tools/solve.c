@@ -348,6 +348,20 @@ static void a_refused_case_leaves_no_picture(void **state) {
     free(svg), unlink(path);
 }
 
+/* README's picture is of the solvers as they are */
+static void the_committed_picture_is_of_these_solvers(void **state) {
+    (void)state;
+    char path[] = "/tmp/phalanx_solve_XXXXXX", arguments[1024];
+    close(mkstemp(path));
+    snprintf(arguments, sizeof arguments, "solve %s --svg %s", PHALANX_SOURCE_DIR "/docs/solvers.json", path);
+    outcome o = run_tool(arguments, "");
+    assert_int_equal(o.status, 0);
+    free(o.out), free(o.error);
+    char *drawn = whole(fopen(path, "rb")), *committed = whole(fopen(PHALANX_SOURCE_DIR "/docs/solvers.svg", "rb"));
+    if (strcmp(drawn, committed)) fail_msg("docs/solvers.svg is of other answers: phalanx solve docs/solvers.json --svg docs/solvers.svg");
+    free(drawn), free(committed), unlink(path);
+}
+
 static void usage_is_status_two(void **state) {
     (void)state;
     static const char *const wrong[] = {"solve",         "solve a b", "solve - --backend mmx", "solve - --bakend sse2",
@@ -564,6 +578,7 @@ int main(void) {
         cmocka_unit_test_teardown(refusals_name_case_field_value_and_mend, forget_answers),
         cmocka_unit_test_teardown(a_refused_case_leaves_no_picture, forget_answers),
         cmocka_unit_test_teardown(usage_is_status_two, forget_answers),
+        cmocka_unit_test(the_committed_picture_is_of_these_solvers),
         cmocka_unit_test_teardown(backends_are_named_best_first, forget_answers),
         cmocka_unit_test_teardown(every_backend_prints_the_same_bytes, forget_answers),
     };
