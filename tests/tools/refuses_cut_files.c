@@ -97,7 +97,12 @@ static bytes small_mesh(void) {
 }
 
 /* scratch() lends its paths for a while only */
-static const char *path_for(const char *name) { return strdup(scratch(name)); }
+static const char *path_for(const char *name) {
+    static char kept[256][128];
+    static size_t count;
+    assert_true(count < 256 && strlen(scratch(name)) < sizeof *kept);
+    return strcpy(kept[count++], scratch(name));
+}
 
 /* ---- in this process, every length */
 
