@@ -247,7 +247,7 @@ static void a_pole_turns_within_the_cone(void **state) {
         }
         held += (h.result.flags & PHX_FLAG_LIMIT) != 0, exact += !(h.result.flags & PHX_FLAG_LIMIT);
     }
-    assert_true(held > 20 && exact > 100);
+    assert_true(held > 4 && exact > 50); /* also where there are two backends only */
 }
 
 /* A target so near that it has no direction is not reached: 1e-9 m, from the eye or, where it is there, the joint. Above, it is. */
