@@ -366,7 +366,7 @@ static void close_chain(limb *limb) {
 }
 
 static void iterate(limb *limb) {
-    float alpha = 0.0f, before_squared = dot3(limb->error, limb->error);
+    float alpha = 0.0f, before_squared = limb->active ? dot3(limb->error, limb->error) : 0.0f;
     while (limb->active) {
         const phx_vec3 aim = sub3(limb->target, scale3(limb->error, alpha));
         pass_back(limb, aim);
