@@ -365,10 +365,12 @@ static leg_work place_foot(const phx_crowd_task *task, const one *o, uint32_t le
     int there = known; /* does the last plane still stand on its body? */
     if (task->frame->bodies) {
         const carrier last = load_carrier(task->frame, last_body, o->root);
-        const phx_vec3 carried_normal = rotate3(last.rotation, row3(&carried->normal, lane));
         there = known && last.there && last.generation == state->generation.v[lane];
-        there = there && 0.1f < height_of(up, carried_normal); /* what has become a wall carries nobody */
-        if (there) last_point = onto(&last, row3(&carried->point, lane)), last_normal = carried_normal;
+        if (there && carried) {
+            const phx_vec3 normal = rotate3(last.rotation, row3(&carried->normal, lane));
+            there = 0.1f < height_of(up, normal); /* what has become a wall carries nobody */
+            if (there) last_point = onto(&last, row3(&carried->point, lane)), last_normal = normal;
+        }
         last_ball = there ? onto(&last, last_ball) : ball;
         lock_point = onto(&last, lock_point), lock_heading = rotate3(last.rotation, lock_heading);
     } else {
@@ -941,6 +943,7 @@ void phx_reference_crowd_solve(const phx_crowd_task *task) {
         }
 
         leg_work work[PHX_MAX_LEGS];
+        work[0].flags = 0; /* there is a leg, but analysers do not know */
         int rests = 1;
         float drop = 0.0f, rise = setup->max_pelvis_rise, standing = 0.0f, held = 0.0f;
         for (uint32_t leg = 0; leg < legs; ++leg) {
