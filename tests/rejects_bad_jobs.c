@@ -119,8 +119,9 @@ static void strides_that_hold_no_element_are_named(void **state) {
             if (stride == 0 && !fields[f].output) assert_int_equal(phx_two_bone_validate(&job, NULL), PHX_OK); /* one value for all */
             else assert_refused(&job, PHX_ERROR_STRIDE, fields[f].name, legs);
         }
+        static char own[16 * LEGS]; /* among the legs these would lie on other fields */
         phx_two_bone_job job = good_job(legs);
-        ((phx_view *)(void *)((char *)&job + fields[f].offset))->stride = fields[f].size;
+        *(phx_view *)(void *)((char *)&job + fields[f].offset) = phx_view_of(own, fields[f].size);
         assert_int_equal(phx_two_bone_validate(&job, NULL), PHX_OK);
     }
 }
@@ -225,6 +226,18 @@ static void outputs_that_overlap_are_named(void **state) {
     assert_int_equal(phx_two_bone_validate(&job, &report), PHX_ERROR_OVERLAP);
     job.count = 1;
     assert_int_equal(phx_two_bone_validate(&job, &report), PHX_OK);
+    /* views of two strides: one leg's own elements may be one, another's not, and what lies between them is free */
+    static phx_vec3 wide[8 * LEGS];
+    job = good_job(legs);
+    job.pole = phx_view_of(wide, 24), job.bend = phx_view_of(wide, 12);
+    assert_int_equal(phx_two_bone_validate(&job, &report), PHX_ERROR_OVERLAP);
+    assert_non_null(strstr(report.text, "'bend' overlaps 'pole' of another element"));
+    job.count = 1;
+    assert_int_equal(phx_two_bone_validate(&job, &report), PHX_OK);
+    job.count = LEGS, job.bend = phx_view_of(wide + 1, 48);
+    assert_int_equal(phx_two_bone_validate(&job, &report), PHX_OK);
+    job.mid_position = phx_view_of(wide + 3, 72); /* the first leg's lies where the second one's pole does not */
+    assert_int_equal(phx_two_bone_validate(&job, &report), LEGS > 4 ? PHX_ERROR_OVERLAP : PHX_OK);
 }
 
 static void counts_and_ranges_out_of_bounds_are_refused(void **state) {

@@ -71,11 +71,12 @@ PHX_API phx_status phx_two_bone_solve_blocks(const phx_backend *backend, const p
 
 /* Required: root, mid, tip, target (vec3). All other views may be left NULL. Outputs may alias inputs of the same leg (in place): a
  * leg's inputs are all read before its outputs are written. An output that overlaps another output, or another leg's inputs, is an
- * error where both views have one stride; else it is not noticed, and what the other leg then reads depends on the backend.
+ * error.
  *
  * Bad input, flagged and left as animated: a position, weight or pole_weight that is NaN, a position that is infinite, no length at
  * all (bones below about 1e-9 may count as having none), lengths or distances above 1e9, a rotation among those given whose
- * product is far from unit length. A pole, bend or rest_bend that is not finite, or is shorter than 1e-15 or longer than 1e15, counts as a hint that is unusable. */
+ * product is far from unit length. A pole, bend or rest_bend that is not finite, or is shorter than 1e-15 or longer than 1e15,
+ * counts as a hint that is unusable. */
 typedef struct phx_two_bone_job {
     phx_two_bone_params params;
     size_t count; /* legs */

@@ -116,24 +116,6 @@ phx_status phx_limit_validate(const phx_limit *limit, phx_report *report) {
     return status ? status : phx_accept(report);
 }
 
-/* phx_check_overlap leaves views of different strides alone. Here they are compared, element by element where their ranges meet at all:
- * does an element of `output` share bytes with one of `other`, its own one excepted where that is an input? */
-static int meet(const phx_field *output, const phx_field *other, size_t count) {
-    const uintptr_t b = (uintptr_t)other->view->data;
-    const size_t step = other->view->stride;
-    if (!output->view->data || !other->view->data || step == output->view->stride || step == 0) return 0;
-    const uintptr_t end = b + (count - 1) * step + other->size;
-    for (size_t i = 0; i < count; ++i) {
-        const uintptr_t a = (uintptr_t)output->view->data + i * output->view->stride;
-        if (a >= end) return 0;
-        if (a + output->size <= b) continue;
-        size_t k = a < b + other->size ? 0 : (size_t)(a - b - other->size) / step + 1; /* the first that ends after a */
-        for (; k < count && b + k * step < a + output->size; ++k)
-            if (k != i || other->output) return 1;
-    }
-    return 0;
-}
-
 phx_status phx_limit_apply(const phx_backend *backend, const phx_limit *limit, size_t count, phx_view local, phx_view limited,
                            phx_view changed, phx_report *report) {
     static const char name[] = "limit";
@@ -146,11 +128,6 @@ phx_status phx_limit_apply(const phx_backend *backend, const phx_limit *limit, s
     status = phx_check_fields(name, fields, sizeof fields / sizeof *fields, report);
     if (!status) status = phx_check_overlap(name, fields, sizeof fields / sizeof *fields, count, report);
     if (status) return status;
-    for (size_t i = 1; i < 3; ++i)
-        for (size_t k = 0; k < i; ++k)
-            if (meet(fields + i, fields + k, count))
-                return phx_reject(report, PHX_ERROR_OVERLAP, "%s: '%s' overlaps '%s' of %s", name, fields[i].name, fields[k].name,
-                                  fields[k].output ? "the same or another element" : "another element");
     const phx_limit_setup setup = phx_limit_prepare(limit);
     backend->limit_apply(&setup, count, local, limited, changed);
     return phx_accept(report);

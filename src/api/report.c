@@ -70,13 +70,29 @@ phx_status phx_check_fields(const char *job, const phx_field *fields, size_t cou
     return PHX_OK;
 }
 
+/* What collide asks, of views of different strides: element by element, where their ranges meet at all. */
+static int walk_and_collide(const phx_field *output, const phx_field *other, size_t elements) {
+    const uintptr_t b = (uintptr_t)other->view->data;
+    const size_t step = other->view->stride;
+    const uintptr_t end = b + (elements - 1) * step + other->size;
+    for (size_t i = 0; i < elements; ++i) {
+        const uintptr_t a = (uintptr_t)output->view->data + i * output->view->stride;
+        if (a >= end) return 0;
+        if (a + output->size <= b) continue;
+        size_t k = a < b + other->size ? 0 : (size_t)(a - b - other->size) / step + 1; /* the first that ends after a */
+        for (; k < elements && b + k * step < a + output->size; ++k)
+            if (k != i || other->output) return 1;
+    }
+    return 0;
+}
+
 /* Do elements of `output` share bytes with elements of `other`, where that is not allowed? */
 static int collide(const phx_field *output, const phx_field *other, size_t elements) {
     const uintptr_t a = (uintptr_t)output->view->data, b = (uintptr_t)other->view->data;
     const size_t stride = output->view->stride, reach = (elements - 1) * stride;
     const size_t other_reach = (elements - 1) * other->view->stride;
     if (a + reach + output->size <= b || b + other_reach + other->size <= a) return 0;
-    if (other->view->stride != stride && other->view->stride != 0) return 0;
+    if (other->view->stride != stride && other->view->stride != 0) return walk_and_collide(output, other, elements);
     const size_t apart = (size_t)(a < b ? b - a : a - b);
     const size_t offset = apart % stride, first = a < b ? output->size : other->size, second = a < b ? other->size : output->size;
     const int same_bytes = offset < first, next_bytes = offset + second > stride;

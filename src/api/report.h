@@ -32,8 +32,8 @@ typedef struct phx_field {
 /* Required views are there, strides hold their element (0 allowed for inputs). `job` names the struct in the sentence. */
 phx_status phx_check_fields(const char *job, const phx_field *fields, size_t count, phx_report *report);
 
-/* No output shares bytes with another output, or with another element of an input. Views of different strides are not compared,
- * except with one value that is repeated. */
+/* No output shares bytes with another output, or with another element of an input. Takes time by the element only where the ranges of views of
+ * different strides meet. */
 phx_status phx_check_overlap(const char *job, const phx_field *fields, size_t count, size_t elements, phx_report *report);
 
 /* Do elements of an array of `count` chains (or characters) of `joints` joints share bytes with each other? */
