@@ -21,10 +21,10 @@ static inline void count_one(uint64_t *n) { ++*n; }
 #define f_select(m, a, b) (count_one(&counted.other), f_select(m, a, b))
 #define f_keep(m, a) (count_one(&counted.other), f_keep(m, a))
 #define i_select(m, a, b) (count_one(&counted.other), i_select(m, a, b))
-#define f_load3(p, stride, x, y, z) (counted.other += 2 * LANES, f_load3(p, stride, x, y, z)) /* each element takes two at least */
-#define f_load4(p, stride, x, y, z, w) (counted.other += 2 * LANES, f_load4(p, stride, x, y, z, w))
-#define f_store3(p, stride, x, y, z) (counted.other += 2 * LANES, f_store3(p, stride, x, y, z))
-#define f_store4(p, stride, x, y, z, w) (counted.other += 2 * LANES, f_store4(p, stride, x, y, z, w))
+#define f_load3(p, stride, x, y, z) (counted.other += LANES, f_load3(p, stride, x, y, z)) /* each element takes one at least */
+#define f_load4(p, stride, x, y, z, w) (counted.other += LANES, f_load4(p, stride, x, y, z, w))
+#define f_store3(p, stride, x, y, z) (counted.other += LANES, f_store3(p, stride, x, y, z))
+#define f_store4(p, stride, x, y, z, w) (counted.other += LANES, f_store4(p, stride, x, y, z, w))
 
 #include "lane/trig.h"
 #include "lane/vec.h"
