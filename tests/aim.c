@@ -211,18 +211,16 @@ static void a_cone_holds_with_poles_and_shares(void **state) {
 
 /* A pole never takes the ray off a target that the cone lets it meet, and the up axis comes as near to the pole as the cone lets it: all
  * turns about the way to the target are tried. `up` slants: it counts by its part at right angles to `forward`. */
-static void a_pole_turns_within_the_cone(void **state) {
-    (void)state;
-    random_state r = random_seeded("aim pole in cone", 0xA1A5);
+static void turn_within_the_cone(const phx_backend *backend, random_state *r) {
     static const double ahead[3] = {0, 0, 1}, up[3] = {0, 1, 0};
     int held = 0, exact = 0;
-    FOR_EACH_BACKEND(backend) for (int k = 0; k < 400; ++k) {
-        head h = {.rotation = {random_rotation(&r)}};
+    for (int k = 0; k < 800; ++k) {
+        head h = {.rotation = {random_rotation(r)}};
         phx_aim_params params = phx_aim_params_default();
-        params.up = (phx_vec3){0, 1, random_float(&r, -3, 3)};
-        params.eye = (phx_vec3){random_float(&r, -0.3f, 0.3f), random_float(&r, -0.3f, 0.3f), random_float(&r, -0.3f, 0.3f)};
-        if (k % 4) params.max_angle = random_float(&r, 0.3f, 2.8f);
-        h.target = step_along(h.position[0], random_direction(&r), random_float(&r, 0.7f, 2)), h.pole = random_direction(&r);
+        params.up = (phx_vec3){0, 1, random_float(r, -3, 3)};
+        params.eye = (phx_vec3){random_float(r, -0.3f, 0.3f), random_float(r, -0.3f, 0.3f), random_float(r, -0.3f, 0.3f)};
+        if (k % 4) params.max_angle = random_float(r, 0.3f, 2.8f);
+        h.target = step_along(h.position[0], random_direction(r), random_float(r, 0.7f, 2)), h.pole = random_direction(r);
         phx_chain_job job = job_over(&h, 1, 1);
         assert_int_equal(phx_aim_solve(backend, &params, &job, NULL), PHX_OK);
         const unsigned without = h.result.flags;
@@ -247,7 +245,14 @@ static void a_pole_turns_within_the_cone(void **state) {
         }
         held += (h.result.flags & PHX_FLAG_LIMIT) != 0, exact += !(h.result.flags & PHX_FLAG_LIMIT);
     }
-    assert_true(held > 4 && exact > 50); /* also where there are two backends only */
+    printf("# %d held by the cone, %d exact\n", held, exact);
+    assert_true(held > 5 && exact > 100);
+}
+
+static void a_pole_turns_within_the_cone(void **state) {
+    (void)state;
+    random_state r = random_seeded("aim pole in cone", 0xA1A5);
+    FOR_EACH_BACKEND(backend) turn_within_the_cone(backend, &r);
 }
 
 /* A target so near that it has no direction is not reached: 1e-9 m, from the eye or, where it is there, the joint. Above, it is. */

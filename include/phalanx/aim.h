@@ -35,9 +35,9 @@ PHX_API phx_aim_params phx_aim_params_default(void);
 PHX_API phx_status phx_aim_validate(const phx_aim_params *params, const phx_chain_job *job, phx_report *report);
 
 /* Validates, then aims all chains of the job. On error nothing is written. Results: `residual` is the distance in metres by which the
- * ray passes the target; `iterations` is 1, or 0 for bad input and where a weight leaves the chain alone; LIMIT where a joint limit or max_angle stood in the
- * way, TOO_CLOSE where the target lies nearer than the eye can turn to or on it, STALLED where the shares, the weight or
- * max_angle left something over. */
+ * ray passes the target; `iterations` is 1, or 0 for bad input and where a weight leaves the chain alone; LIMIT where a joint limit or
+ * max_angle stood in the way, TOO_CLOSE where the target lies nearer than the eye can turn to or on it, STALLED where the shares, the weight
+ * or max_angle left something over. */
 PHX_API phx_status phx_aim_solve(const phx_backend *backend, const phx_aim_params *params, const phx_chain_job *job, phx_report *report);
 
 /* The blocks [first, first + count) of phx_chain_job_block_count(job); threads may work on disjoint ranges of one job. */

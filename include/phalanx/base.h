@@ -98,8 +98,8 @@ typedef enum phx_flag {
     PHX_FLAG_TOO_CLOSE = 1u << 2,     /* not reached, and the target is nearer than the chain can fold */
     PHX_FLAG_HINT_UNUSABLE = 1u << 3, /* the pole was given but lies along the limb or is not finite: the next hint was used */
     PHX_FLAG_LIMIT = 1u << 4,         /* a joint limit changed the answer in the steps that led to it last: FABRIK's projections along the
-                                         way, which may bend a chain another way round, do not count; this, SOFTENED and STRETCHED never where a weight or budget
-                                         of 0 left the chain as animated */
+                                         way, which may bend a chain another way round, do not count. This, SOFTENED and STRETCHED
+                                         never where a weight or budget of 0 left the chain as animated */
     PHX_FLAG_STALLED = 1u << 5,       /* iterations ran out, or stopped gaining, before the tolerance was met */
     PHX_FLAG_BAD_INPUT = 1u << 6,     /* NaN, infinite or absurd input, or no length at all: left as animated */
     PHX_FLAG_ZERO_LENGTH = 1u << 7,   /* a bone has no length; the rest of the chain was solved */

@@ -266,7 +266,7 @@ typedef struct phx_foot_info {
     phx_vec3 target;                      /* where the ankle was to go, world: of a swinging foot, after it spared its leg */
     phx_vec3 bend;                        /* bend direction used, world axes, unit */
     float weight;                         /* 0 animated .. 1 on the ground */
-    float support;                        /* 0 swing .. 1 stance, of the animated sole's height and contact: not that it touches */
+    float support;                        /* 0 swing .. 1 stance, of the animated sole's height and contact: not that it touches; 1 while locked */
     float residual;                       /* ankle to target, in units */
     uint32_t flags;                       /* phx_flag bits of the leg; REACHED where `residual` is within 1e-3 of the leg's length */
     uint32_t body;                        /* geomID of the ground, PHX_NO_HIT = none */

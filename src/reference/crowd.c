@@ -366,7 +366,7 @@ static leg_work place_foot(const phx_crowd_task *task, const one *o, uint32_t le
     if (task->frame->bodies) {
         const carrier last = load_carrier(task->frame, last_body, o->root);
         there = known && last.there && last.generation == state->generation.v[lane];
-        if (there && carried) {
+        if (there) {
             const phx_vec3 normal = rotate3(last.rotation, row3(&carried->normal, lane));
             there = 0.1f < height_of(up, normal); /* what has become a wall carries nobody */
             if (there) last_point = onto(&last, row3(&carried->point, lane)), last_normal = normal;
