@@ -171,11 +171,11 @@ static void a_cone_holds_with_poles_and_shares(void **state) {
     enum { N = 200 };
     static head heads[N];
     static const double ahead[3] = {0, 0, 1};
-    FOR_EACH_BACKEND(backend) for (int round = 0; round < 24; ++round) {
+    FOR_EACH_BACKEND(backend) for (int round = 0; round < 48; ++round) {
         const uint32_t joints = 1 + (uint32_t)round % 3;
-        const int limited = round % 4 == 3;
+        const int limited = round % 4 == 3, narrow = round >= 24; /* of angles whose cosines are all 1; targets nearer and farther */
         phx_aim_params params = phx_aim_params_default();
-        params.max_angle = random_float(&r, 0.2f, 2.9f);
+        params.max_angle = narrow ? round % 6 == 0 ? 0.0f : (float)pow(10, random_float(&r, -4, -1)) : random_float(&r, 0.2f, 2.9f);
         if (round & 1) params.eye = (phx_vec3){random_float(&r, -0.3f, 0.3f), random_float(&r, -0.3f, 0.3f), random_float(&r, -0.3f, 0.3f)};
         float weights[3] = {1, 1, 1};
         if (round & 4)
@@ -187,7 +187,7 @@ static void a_cone_holds_with_poles_and_shares(void **state) {
             h->position[0] = (phx_vec3){0, 0, 0};
             for (int j = 0; j < 3; ++j) h->rotation[j] = random_rotation(&r);
             for (int j = 1; j < 3; ++j) h->position[j] = step_along(h->position[j - 1], random_direction(&r), 0.2f);
-            h->target = step_along(h->position[joints - 1], random_direction(&r), random_float(&r, 0.2f, 2));
+            h->target = step_along(h->position[joints - 1], random_direction(&r), narrow ? random_float(&r, 0.01f, 2) : random_float(&r, 0.2f, 2));
             h->pole = random_direction(&r);
             h->weight = round % 5 ? 1.0f : random_float(&r, 0, 1);
         }
@@ -427,6 +427,41 @@ static void every_backend_gives_the_same_bits(void **state) {
     }
 }
 
+/* a job of one joint has no second one for strides and overlaps to tell of: packed arrays, also several fields of one structure */
+static void heads_of_one_joint_lie_side_by_side(void **state) {
+    (void)state;
+    enum { N = 5 };
+    random_state r = random_seeded("heads side by side", 0x0E0E);
+    head apart[N];
+    phx_vec3 position[N];
+    struct {
+        phx_quat rotation, out;
+    } frames[N];
+    phx_quat packed[N];
+    for (int i = 0; i < N; ++i) {
+        apart[i] = (head){.rotation = {random_rotation(&r)}, .target = random_direction(&r)};
+        position[i] = apart[i].position[0], frames[i].rotation = apart[i].rotation[0];
+    }
+    const phx_aim_params params = phx_aim_params_default();
+    FOR_EACH_BACKEND(backend) for (size_t joint_stride = 0; joint_stride <= 16; joint_stride += 8) {
+        phx_chain_job job = job_over(apart, N, 1);
+        assert_int_equal(phx_aim_solve(backend, &params, &job, NULL), PHX_OK);
+        phx_report report;
+        job.position = phx_joint_view_of(position, sizeof *position, joint_stride);
+        job.position_out = phx_joint_view_of(NULL, 0, 0);
+        job.rotation = phx_joint_view_of(&frames[0].rotation, sizeof *frames, joint_stride);
+        job.rotation_out = phx_joint_view_of(&frames[0].out, sizeof *frames, joint_stride);
+        job.correction = phx_joint_view_of(packed, sizeof *packed, joint_stride);
+        if (phx_aim_solve(backend, &params, &job, &report)) fail_msg("joint stride %zu: %s", joint_stride, report.text);
+        for (int i = 0; i < N; ++i) {
+            assert_memory_equal(packed + i, apart[i].correction, sizeof *packed);
+            assert_memory_equal(&frames[i].out, apart[i].rotation_out, sizeof(phx_quat));
+        }
+        job.rotation_out.data = &packed[0].y; /* one float on: the next head's correction */
+        assert_int_equal(phx_aim_solve(backend, &params, &job, &report), PHX_ERROR_OVERLAP);
+    }
+}
+
 static void wrong_jobs_are_refused_in_words(void **state) {
     (void)state;
     static head h = {.rotation = {{0, 0, 0, 1}}, .target = {0, 0, 1}};
@@ -453,7 +488,7 @@ static void wrong_jobs_are_refused_in_words(void **state) {
     CASE(job.rotation.data = NULL, PHX_ERROR_NULL, "'rotation'");
     CASE(job.position.data = NULL, PHX_ERROR_NULL, "'position'");
     CASE(job.target.data = NULL, PHX_ERROR_NULL, "'target'");
-    CASE(job.rotation.joint_stride = 12, PHX_ERROR_STRIDE, "'rotation'");
+    CASE(job.rotation.joint_stride = 12, PHX_ERROR_STRIDE, "'rotation'"), cases[n - 1].job.joints = 2;
     CASE(job.bend = PHX_VIEW(&h, pole), PHX_ERROR_VALUE, "'bend'");
     CASE(job.length = phx_joint_view_of(&h.weight, 0, 4), PHX_ERROR_VALUE, "'length'");
 #undef CASE
@@ -485,6 +520,7 @@ int main(void) {
         cmocka_unit_test(the_length_of_a_pole_does_not_matter),
         cmocka_unit_test(limits_weight_and_bad_input),
         cmocka_unit_test(every_backend_gives_the_same_bits),
+        cmocka_unit_test(heads_of_one_joint_lie_side_by_side),
         cmocka_unit_test(wrong_jobs_are_refused_in_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
-/* A foot that stands on a body far from its origin, which turns: where it is locked, in the body's frame, stays the same to the bit. */
+/* A foot that stands on a body far from its origin, which turns: where it is locked, in the body's frame, stays the same to the bit. Where
+ * there is no body it is not locked at all. */
 #include "crowd_rig.h"
 
 enum { FRAMES = 1200, CHARACTERS = 3 };
@@ -50,7 +51,40 @@ static void locks_on_a_turning_body_stay_where_they_are(void **state) {
     FOR_EACH_BACKEND(backend) run(backend);
 }
 
+/* feet that are told to stand, over a body, then over none, as the body is gone, then over it again */
+static void a_body_that_is_gone_locks_nobody(void **state) {
+    (void)state;
+    FOR_EACH_BACKEND(backend) {
+        phx_crowd_def def = rig_def(backend, 1);
+        def.bodies = 1;
+        phx_crowd *crowd = phx_crowd_create(&def, NULL);
+        phx_transform pose[RIG_JOINTS];
+        static const float stands[2] = {1, 1}, none[2] = {0, 0}, bent[2] = {0.1f, 0.1f};
+        const phx_body body = {{0, 0, 0}, {0, 0, 0, 1}, 1};
+        for (int f = 0; f < 90; ++f) {
+            const int gone = f < 30 || f >= 60;
+            rig_pose(pose, none, bent);
+            const phx_crowd_frame frame = {.count = 1, .dt = 1.0f / 60, .poses = phx_poses_of(pose, RIG_JOINTS), .support = {(void *)(uintptr_t)stands, sizeof stands},
+                                           .bodies = &body, .body_count = gone ? 0 : 1};
+            const phx_ray_blocks rays = phx_crowd_prepare(crowd, &frame, 0);
+            for (uint32_t b = 0; b < rays.count; ++b) {
+                phx_ray_block *r = rays.blocks + b;
+                if (r->tfar[0] < 0) continue;
+                r->tfar[0] = r->org_y[0], r->geomID[0] = 0, r->Ng_x[0] = r->Ng_z[0] = 0, r->Ng_y[0] = 1;
+            }
+            assert_int_equal(phx_crowd_solve(crowd, &frame, 0), PHX_OK);
+            for (uint32_t leg = 0; leg < 2; ++leg) {
+                phx_foot_info foot;
+                assert_int_equal(phx_crowd_foot(crowd, 0, leg, &foot), PHX_OK);
+                if (gone || f == 59) assert_int_equal(foot.locked, !gone);
+            }
+        }
+        phx_crowd_destroy(crowd);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(locks_on_a_turning_body_stay_where_they_are)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(locks_on_a_turning_body_stay_where_they_are),
+                                       cmocka_unit_test(a_body_that_is_gone_locks_nobody)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,8 +10,8 @@
  * joint and o = eye - joint, the point p = o + t f of the ray at the distance |g| is swung onto g, t = -o.f + sqrt((o.f)^2 - |o|^2 +
  * |g|^2); where no such point lies ahead, the forward axis is turned parallel to the way from eye to target. A half turn goes about
  * the up axis. With a pole a further turn about g, which leaves the ray on the target, brings the up axis nearest to the pole, or as
- * near as `max_angle` lets it; a pole shorter than 1e-12 or longer than 1e18 is unusable. Where target and joint, or target and eye, are
- * within about 1e-9 m of each other there is no way to turn: TOO_CLOSE. Distances above 1e9 are bad input, as in chain.h. */
+ * near as `max_angle` lets it; a pole shorter than 1e-12 or longer than 1e18 is unusable. Where target and the joint whose turn it is, or
+ * target and eye, are within about 1e-9 m of each other that joint has no way to turn: TOO_CLOSE, unless others turn the ray there. Distances above 1e9 are bad input, as in chain.h. */
 #ifndef PHALANX_AIM_H
 #define PHALANX_AIM_H
 

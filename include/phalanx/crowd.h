@@ -183,8 +183,8 @@ typedef struct phx_crowd_frame {
     phx_view weight;        /* float: 0 animated (but solved, so that it fades in from where the feet are by then) .. 1 corrected; NaN is bad
                                input; default 1 */
     phx_view flags;         /* uint32_t: phx_character_flag bits; default 0 */
-    phx_view support;       /* leg_count floats a character: 1 the foot stands and locks, less it comes or goes, 0 it swings; default
-                               found from height and speed */
+    phx_view support;       /* leg_count floats a character: above 0.99 the foot stands and locks, less it comes or goes, 0 (or NaN) it
+                               swings; default found from height and speed */
     const phx_body *bodies; /* body_count transforms of this frame, where the definition says bodies = 1; else NULL: every geomID is ground
                                that never moves */
     uint32_t body_count;    /* a hit on a geomID at or beyond it is refused */

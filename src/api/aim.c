@@ -30,8 +30,6 @@ static phx_status check(const phx_aim_params *params, const phx_chain_job *job, 
     if (!status) status = phx_check_range(name, "tolerance", params->tolerance, 0.0f, 1.0f, report);
     if (!status) status = phx_check_range(name, "direction_tolerance", params->direction_tolerance, 1e-6f, 0.5f, report);
     if (status) return status;
-    if (job->joints < 1 || job->joints > PHX_CHAIN_MAX_JOINTS)
-        return phx_reject(report, PHX_ERROR_COUNT, "%s: 'joints' is %u, outside [1, %d]", name, (unsigned)job->joints, PHX_CHAIN_MAX_JOINTS);
     const struct {
         const char *name;
         const void *data;
@@ -41,18 +39,7 @@ static phx_status check(const phx_aim_params *params, const phx_chain_job *job, 
     };
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; ++i)
         if (foreign[i].data) return phx_reject(report, PHX_ERROR_VALUE, "%s: '%s' is given, and means nothing here", name, foreign[i].name);
-    /* a job of one joint passes the checks of a chain as two */
-    phx_chain_job chain = *job;
-    if (chain.joints == 1) {
-        chain.joints = 2;
-        chain.limits = NULL;
-        chain.joint_weights = NULL;
-        if (job->limits) {
-            phx_status limited = phx_limit_validate(job->limits, report);
-            if (limited) return limited;
-        }
-    }
-    status = phx_chain_check_job(name, &chain, report);
+    status = phx_chain_check_job(name, job, 1, report);
     if (status) return status;
     if (job->joint_weights) {
         const float last = job->joint_weights[job->joints - 1];
@@ -82,6 +69,10 @@ static void prepare(const phx_aim_params *params, const phx_chain_job *job, phx_
     setup->eye = params->eye;
     setup->capped = params->max_angle < pi;
     sincos1(params->max_angle, &setup->cap_sin, &setup->cap_cos);
+    float half_sin, half_cos;
+    sincos1(0.5f * params->max_angle, &half_sin, &half_cos);
+    const float chord = 2.0f * half_sin + 2.5e-7f;
+    setup->cap_chord_squared = chord * chord;
     float sum = 0.0f; /* of this joint and all after it */
     for (uint32_t j = job->joints; j-- > 0;) {
         const float weight = job->joint_weights ? job->joint_weights[j] : 1.0f;

@@ -79,7 +79,7 @@ phx_status phx_ccd_validate(const phx_ccd_params *params, const phx_chain_job *j
     static const char name[] = "ccd job";
     if (!params) return phx_reject(report, PHX_ERROR_NULL, "%s: 'params' is NULL", name);
     phx_status status = phx_chain_check_ranges(name, &params->chain, report);
-    if (!status) status = phx_chain_check_job(name, job, report);
+    if (!status) status = phx_chain_check_job(name, job, 2, report);
     if (!status) status = check_params(name, params, job->joints, report);
     return status ? status : phx_accept(report);
 }

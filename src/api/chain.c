@@ -37,9 +37,11 @@ phx_status phx_chain_check_ranges(const char *name, const phx_chain_params *para
     return status;
 }
 
-static phx_status check_tables(const char *name, uint32_t joints, const phx_limit *limits, const float *joint_weights, phx_report *report) {
-    if (joints < 2 || joints > PHX_CHAIN_MAX_JOINTS)
-        return phx_reject(report, PHX_ERROR_COUNT, "%s: 'joints' is %u, outside [2, %d]", name, (unsigned)joints, PHX_CHAIN_MAX_JOINTS);
+static phx_status check_tables(const char *name, uint32_t least_joints, uint32_t joints, const phx_limit *limits, const float *joint_weights,
+                               phx_report *report) {
+    if (joints < least_joints || joints > PHX_CHAIN_MAX_JOINTS)
+        return phx_reject(report, PHX_ERROR_COUNT, "%s: 'joints' is %u, outside [%u, %d]", name, (unsigned)joints, (unsigned)least_joints,
+                          PHX_CHAIN_MAX_JOINTS);
     for (uint32_t j = 0; limits && j < joints; ++j) {
         char where[80];
         snprintf(where, sizeof where, "%s: 'limits[%u]'", name, (unsigned)j);
@@ -57,7 +59,7 @@ static phx_status check_tables(const char *name, uint32_t joints, const phx_limi
 
 phx_status phx_chain_check_blocks(const char *name, const phx_chain_blocks *blocks, phx_report *report) {
     if (!blocks) return phx_reject(report, PHX_ERROR_NULL, "%s: 'blocks' is NULL", name);
-    const phx_status status = check_tables(name, blocks->joints, blocks->limits, blocks->joint_weights, report);
+    const phx_status status = check_tables(name, 2, blocks->joints, blocks->limits, blocks->joint_weights, report);
     if (status) return status;
     if (blocks->count > SIZE_MAX / 2 / sizeof(phx_rows4) / PHX_CHAIN_MAX_JOINTS)
         return phx_reject(report, PHX_ERROR_COUNT, "%s: 'count' is %zu, more than memory can hold", name, blocks->count);
@@ -98,7 +100,7 @@ phx_status phx_chain_check_blocks(const char *name, const phx_chain_blocks *bloc
 static phx_status check_joint_view(const char *name, const char *field, const phx_joint_view *view, size_t size, int required, int output,
                                    size_t count, uint32_t joints, phx_report *report) {
     if (!view->data) return required ? phx_reject(report, PHX_ERROR_NULL, "%s: '%s' is required but NULL: give its first element and strides", name, field) : PHX_OK;
-    if (view->joint_stride < size)
+    if (joints > 1 && view->joint_stride < size)
         return phx_reject(report, PHX_ERROR_STRIDE, "%s: '%s' has joint stride %zu, less than %zu", name, field, view->joint_stride, size);
     if (view->chain_stride < size && count > 1 && (output || view->chain_stride != 0))
         return phx_reject(report, PHX_ERROR_STRIDE, "%s: '%s' has chain stride %zu, less than %zu", name, field, view->chain_stride, size);
@@ -122,16 +124,16 @@ static int apart_on_ring(size_t a_size, size_t at, size_t b_size, size_t ring) {
  * are left alone. Arrays of structures and arrays side by side are told apart at once; all pairs are tried only where joints interlock. */
 static int joints_collide(const joint_field *output, const joint_field *other, size_t count, uint32_t joints) {
     const phx_joint_view *a = output->view, *b = other->view;
-    const size_t chain = a->chain_stride, joint = a->joint_stride, a_block = (joints - 1) * joint + output->size, b_block = (joints - 1) * joint + other->size;
+    const size_t chain = a->chain_stride, joint = joints > 1 ? a->joint_stride : 0, a_block = (joints - 1) * joint + output->size, b_block = (joints - 1) * joint + other->size;
     const uintptr_t from = (uintptr_t)a->data, to = (uintptr_t)b->data;
-    if (!a->data || !b->data || b->joint_stride != joint || (count > 1 && b->chain_stride != chain)) return 0;
+    if (!a->data || !b->data || (joints > 1 && b->joint_stride != joint) || (count > 1 && b->chain_stride != chain)) return 0;
     const size_t rows = count > 1 ? (count - 1) * chain : 0;
     if (from + rows + a_block <= to || to + rows + b_block <= from) return 0;
     if (from == to) return other->output || output->size != other->size;
     const size_t ahead = from < to ? to - from : from - to; /* bytes from the first of the two views to the second */
     const size_t first = from < to ? output->size : other->size, second = from < to ? other->size : output->size;
     if (chain >= a_block && chain >= b_block && apart_on_ring((joints - 1) * joint + first, ahead % chain, (joints - 1) * joint + second, chain)) return 0;
-    if ((count == 1 || chain % joint == 0) && apart_on_ring(first, ahead % joint, second, joint)) return 0;
+    if (joints > 1 && (count == 1 || chain % joint == 0) && apart_on_ring(first, ahead % joint, second, joint)) return 0;
     for (uint32_t j = 0; j < joints; ++j) /* joint j of the first view, a joint of the second some chains before or after */
         for (uint32_t k = 0; k < joints; ++k) {
             const int64_t gap = (int64_t)(ahead + k * joint) - (int64_t)(j * joint), step = (int64_t)chain, most = (int64_t)count - 1;
@@ -144,9 +146,9 @@ static int joints_collide(const joint_field *output, const joint_field *other, s
     return 0;
 }
 
-phx_status phx_chain_check_job(const char *name, const phx_chain_job *job, phx_report *report) {
+phx_status phx_chain_check_job(const char *name, const phx_chain_job *job, uint32_t least_joints, phx_report *report) {
     if (!job) return phx_reject(report, PHX_ERROR_NULL, "%s: the job is NULL", name);
-    phx_status status = check_tables(name, job->joints, job->limits, job->joint_weights, report);
+    phx_status status = check_tables(name, least_joints, job->joints, job->limits, job->joint_weights, report);
     if (status) return status;
     if (job->count > SIZE_MAX / 2 - PHX_BLOCK_LANES)
         return phx_reject(report, PHX_ERROR_COUNT, "%s: 'count' is %zu, more than memory can hold", name, job->count);
@@ -195,7 +197,7 @@ phx_status phx_chain_check_job(const char *name, const phx_chain_job *job, phx_r
 }
 
 phx_status phx_chain_job_validate(const phx_chain_job *job, phx_report *report) {
-    const phx_status status = phx_chain_check_job("chain job", job, report);
+    const phx_status status = phx_chain_check_job("chain job", job, 2, report);
     return status ? status : phx_accept(report);
 }
 

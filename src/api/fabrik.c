@@ -64,7 +64,7 @@ phx_status phx_fabrik_solve_blocks(const phx_backend *backend, const phx_fabrik_
 phx_status phx_fabrik_validate(const phx_fabrik_params *params, const phx_chain_job *job, phx_report *report) {
     static const char name[] = "fabrik job";
     phx_status status = check(name, params, report);
-    if (!status) status = phx_chain_check_job(name, job, report);
+    if (!status) status = phx_chain_check_job(name, job, 2, report);
     return status ? status : phx_accept(report);
 }
 
@@ -73,7 +73,7 @@ phx_status phx_fabrik_solve_range(const phx_backend *backend, const phx_fabrik_p
     static const char name[] = "fabrik job";
     if (!backend) return phx_reject(report, PHX_ERROR_NULL, "%s: 'backend' is NULL", name);
     phx_status status = check(name, params, report);
-    if (!status) status = phx_chain_check_job(name, job, report);
+    if (!status) status = phx_chain_check_job(name, job, 2, report);
     if (!status) status = check_range(name, first, count, phx_chain_job_block_count(job), report);
     if (status) return status;
     if (count == 0) return phx_accept(report);

@@ -76,7 +76,8 @@ typedef struct phx_fabrik_setup {
 typedef struct phx_aim_setup {
     phx_chain_setup chain;             /* tolerances and limits */
     phx_vec3 forward, up, eye;         /* in the last joint's frame; forward and up unit, at right angles */
-    float cap_cos, cap_sin;
+    float cap_cos, cap_sin;            /* of max_angle */
+    float cap_chord_squared;           /* of the chord over it, with some rounding */
     uint32_t capped;                   /* does max_angle matter? */
     float share[PHX_CHAIN_MAX_JOINTS]; /* of what is missing when a joint's turn comes */
 } phx_aim_setup;

@@ -36,9 +36,18 @@ static inline lq4 aim_turn(const aim_sight *s, lv3 pivot, lv3 target, lm *close,
     return q4_select(none, q4_identity(), turn);
 }
 
-/* the direction on the edge of the cone about `start` that is nearest to `forward` */
+/* out of the cone about `start`? By chords: the cosines of small angles are all 1 */
+static inline lm aim_beyond(const phx_aim_setup *setup, lv3 forward, lv3 start) {
+    const lv3 chord = v3_sub(forward, start);
+    return f_lt(f_splat(setup->cap_chord_squared), v3_dot(chord, chord));
+}
+
+/* the direction on the edge of the cone about `start` that is nearest to `forward`; opposite to it any */
 static inline lv3 aim_edge(const phx_aim_setup *setup, lv3 forward, lv3 start) {
-    return v3_add(v3_scale(start, f_splat(setup->cap_cos)), v3_scale(aim_across(forward, start), f_splat(setup->cap_sin)));
+    const lv3 chord = v3_sub(forward, start), rest = v3_reject(chord, start);
+    const lm aside = f_lt(f_mul(v3_dot(chord, chord), f_splat(2.5e-5f)), v3_dot(rest, rest));
+    const lv3 side = v3_unit(v3_select(aside, rest, v3_reject(spare_direction(start), start)));
+    return v3_add(v3_scale(start, f_splat(setup->cap_cos)), v3_scale(side, f_splat(setup->cap_sin)));
 }
 
 /* The turn about `axis` that takes `forward`, which another turn about it took out of the cone about `start`, back to the nearer end of
@@ -93,7 +102,7 @@ static inline void aim_group(const phx_aim_setup *setup, const phx_chain_blocks 
         lq4 turn = aim_turn(&s, at[j], target, &close, &axis);
         lv3 forward = q4_rotate(turn, s.forward);
         if (setup->capped) {
-            const lm beyond = f_lt(v3_dot(forward, start), f_splat(setup->cap_cos));
+            const lm beyond = aim_beyond(setup, forward, start);
             if (m_any(beyond)) {
                 const lv3 edge = aim_edge(setup, forward, start);
                 forward = v3_select(beyond, edge, forward), axis = v3_select(beyond, edge, axis);
@@ -117,9 +126,9 @@ static inline void aim_group(const phx_aim_setup *setup, const phx_chain_blocks 
             if (j == last) flags = i_select(m_andnot(hinted, usable), i_or(flags, i_splat(PHX_FLAG_HINT_UNUSABLE)), flags);
         }
         if (setup->share[j] < 1.0f) turn = q4_fraction(turn, f_splat(setup->share[j]));
-        if (setup->capped && setup->share[j] > 0.0f) { /* a share of a turn within the cone may lead out of it; what is less is rounding */
+        if (setup->capped && setup->share[j] > 0.0f) { /* a share of a turn within the cone may lead out of it */
             forward = q4_rotate(turn, s.forward);
-            const lm beyond = f_lt(v3_dot(forward, start), f_splat(setup->cap_cos - 4e-7f));
+            const lm beyond = aim_beyond(setup, forward, start);
             if (m_any(beyond)) {
                 const lv3 edge = aim_edge(setup, forward, start);
                 const lq4 back = q4_between(forward, edge, one, aim_across(q4_rotate(turn, s.up), edge));

@@ -370,15 +370,17 @@ typedef struct ground_plane {
 
 /* One plane from two hits: through both, rolled by the mean of their normals. Where that plane and the ground's own normals
  * disagree by more than 35 degrees there is an edge between heel and ball, and the foot stands on the higher side. A foot that looks
- * ahead takes what its ball's ray hit. */
-lane_inline ground_plane plane_under(const phx_crowd_task *task, const phx_ray_block *rays, uint32_t lane, lup up, lm looks, const ray_hit *heel, const ray_hit *ball) {
+ * ahead takes what its ball's ray hit. Hits that lie nearer to each other than 1 % of the leg's `length` have no direction: theirs would be
+ * that of rounding. */
+lane_inline ground_plane plane_under(const phx_crowd_task *task, const phx_ray_block *rays, uint32_t lane, lup up, lm looks, lf length, const ray_hit *heel,
+                                     const ray_hit *ball) {
     const phx_crowd_setup *setup = task->setup;
-    const lf least_divisor = f_splat(1e-30f), cos_edge = f_splat(0.8191520f);
+    const lf cos_edge = f_splat(0.8191520f), least_squared = f_max(f_mul(f_mul(length, length), f_splat(1e-4f)), f_splat(1e-30f));
     const lv3 heel_point = heel->point, heel_normal = heel->normal, ball_point = ball->point, ball_normal = ball->normal;
     const lm heel_hit = heel->there, ball_hit = ball->there;
     const lv3 along = v3_sub(ball_point, heel_point), sum = v3_add(heel_normal, ball_normal);
     const lf along_squared = v3_dot(along, along);
-    const lv3 common = v3_unit(v3_sub(sum, v3_scale(along, f_div(v3_dot(sum, along), f_max(along_squared, least_divisor)))));
+    const lv3 common = v3_unit(v3_sub(sum, v3_scale(along, f_div(f_keep(f_lt(least_squared, along_squared), v3_dot(sum, along)), f_max(along_squared, least_squared)))));
     lm fits = m_and(m_andnot(m_and(heel_hit, ball_hit), looks), f_le(f_splat(setup->cos_max_slope), height_of(up, common)));
     fits = m_and(fits, m_and(f_le(cos_edge, v3_dot(common, heel_normal)), f_le(cos_edge, v3_dot(common, ball_normal))));
     const lm heel_higher = f_lt(height_of(up, ball_point), height_of(up, heel_point));
@@ -496,7 +498,7 @@ lane_inline void see_ground(const phx_crowd_task *task, const crowd_lanes *l, ui
     const lv3 forward = v3_select(f_lt(f_splat(1e-12f), work->heading_squared), heading, level(up, spare_direction(up.v)));
     work->ahead = v3_scale(forward, f_div(one, f_sqrt(f_max(level_dot(up, forward, forward), f_splat(1e-30f)))));
 
-    work->plane = plane_under(task, p.rays, p.lane, up, f_lt(f_splat(0.0f), f_load(p.foot->look.v + p.lane)), &heel, &ball);
+    work->plane = plane_under(task, p.rays, p.lane, up, f_lt(f_splat(0.0f), f_load(p.foot->look.v + p.lane)), work->length, &heel, &ball);
 }
 
 /* the plane under the foot: this frame's hits, or the last one seen, carried by its body */
@@ -736,7 +738,8 @@ lane_inline void place_foot(const phx_crowd_task *task, const crowd_lanes *l, ui
     locked = m_and(locked, f_le(v3_dot(to_lock, to_lock), f_splat(setup->release_distance_squared)));
     offset = v3_select(locked, to_lock, offset);
     const lm near = f_le(v3_dot(offset, offset), f_splat(setup->relock_distance_squared));
-    const lm starts = setup->lock ? m_and(m_andnot(m_and(stands, work->entering), locked_before), m_and(near, f_lt(f_splat(0.5f), work->weight))) : m_from_bits(0);
+    lm starts = setup->lock ? m_and(m_andnot(m_and(stands, work->entering), locked_before), m_and(near, f_lt(f_splat(0.5f), work->weight))) : m_from_bits(0);
+    if (task->frame->bodies) starts = m_and(starts, work->carried->body.there); /* a body that is gone locks nobody */
     if (m_any(starts)) { /* where its ray fell, if that is near: then the ground there is known */
         const lv3 from = ball_ray_point(p.rays, lane, l->root);
         const lv3 fell = raised(up, from, height_over(point, normal, work->per_up, from));
@@ -1218,7 +1221,7 @@ lane_cold lm find_still(const phx_crowd_task *task, const crowd_lanes *l, lf wei
         lv3 last_heel = v3_load(&last->heel, lane), last_ball = v3_load(&state->ball, lane);
         const phx_ray_block *rays = task->rays + index * 2;
         const ray_hit heel_hit = read_hit(task, rays, lane, l->root, up), ball_hit = read_hit(task, rays + 1, lane, l->root, up);
-        const ground_plane plane = plane_under(task, rays, lane, up, m_from_bits(0), &heel_hit, &ball_hit);
+        const ground_plane plane = plane_under(task, rays, lane, up, m_from_bits(0), f_load(foot->length.v + lane), &heel_hit, &ball_hit);
         const lm unasked = f_lt(f_load(rays->tfar + lane), zero);
         if (task->frame->bodies) {
             const li index_before = i_load(state->body.v + lane);

@@ -40,9 +40,18 @@ static phx_quat turn_to_target(const sight *s, phx_vec3 pivot, phx_vec3 target, 
     return between4(scale3(from, 1.0f / sqrtf(from_squared)), to, 1.0f, across(s->up, to));
 }
 
-/* the direction on the edge of the cone about `start` that is nearest to `forward` */
+/* out of the cone about `start`? By chords: the cosines of small angles are all 1 */
+static int is_beyond(const phx_aim_setup *setup, phx_vec3 forward, phx_vec3 start) {
+    const phx_vec3 chord = sub3(forward, start);
+    return setup->cap_chord_squared < dot3(chord, chord);
+}
+
+/* the direction on the edge of the cone about `start` that is nearest to `forward`; opposite to it any */
 static phx_vec3 edge_of_cone(const phx_aim_setup *setup, phx_vec3 forward, phx_vec3 start) {
-    const phx_vec3 side = across(forward, start);
+    const phx_vec3 chord = sub3(forward, start);
+    phx_vec3 side = reject3(chord, start);
+    if (!(dot3(chord, chord) * 2.5e-5f < dot3(side, side))) side = reject3(spare_direction(start), start);
+    side = unit(side);
     return add3(scale3(start, setup->cap_cos), scale3(side, setup->cap_sin));
 }
 
@@ -97,7 +106,7 @@ static void solve(const void *any, phx_reference_chain *chain) {
         phx_vec3 axis;
         phx_quat turn = turn_to_target(&s, at[j], target, &close, &axis);
         phx_vec3 forward = rotate3(turn, s.forward);
-        if (setup->capped && dot3(forward, start) < setup->cap_cos) {
+        if (setup->capped && is_beyond(setup, forward, start)) {
             axis = forward = edge_of_cone(setup, forward, start);
             turn = between4(s.forward, forward, 1.0f, across(s.up, forward));
             flags |= PHX_FLAG_LIMIT;
@@ -114,9 +123,9 @@ static void solve(const void *any, phx_reference_chain *chain) {
             }
         }
         if (setup->share[j] < 1.0f) turn = fraction4(turn, setup->share[j]);
-        if (setup->capped && setup->share[j] > 0.0f) { /* a share of a turn within the cone may lead out of it; what is less is rounding */
+        if (setup->capped && setup->share[j] > 0.0f) { /* a share of a turn within the cone may lead out of it */
             forward = rotate3(turn, s.forward);
-            if (dot3(forward, start) < setup->cap_cos - 4e-7f) {
+            if (is_beyond(setup, forward, start)) {
                 const phx_vec3 edge = edge_of_cone(setup, forward, start);
                 turn = mul4(between4(forward, edge, 1.0f, across(rotate3(turn, s.up), edge)), turn);
                 flags |= PHX_FLAG_LIMIT;

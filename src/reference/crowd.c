@@ -295,8 +295,9 @@ typedef struct ground_plane {
 
 /* One plane from two hits: through both, rolled by the mean of their normals. Where that plane and the ground's own normals
  * disagree by more than 35 degrees there is an edge between heel and ball, and the foot stands on the higher side. A foot that looks
- * ahead takes what its ball's ray hit. */
-static ground_plane plane_under(const phx_crowd_task *task, const phx_ray_block *rays, uint32_t lane, phx_vec3 root, int looks) {
+ * ahead takes what its ball's ray hit. Hits that lie nearer to each other than 1 % of the leg's `length` have no direction: theirs would be
+ * that of rounding. */
+static ground_plane plane_under(const phx_crowd_task *task, const phx_ray_block *rays, uint32_t lane, phx_vec3 root, int looks, float length) {
     const phx_crowd_setup *setup = task->setup;
     const up_of up = up_in(setup);
     const float cos_edge = 0.8191520f;
@@ -313,7 +314,8 @@ static ground_plane plane_under(const phx_crowd_task *task, const phx_ray_block 
     plane.body = on_heel ? rays[0].geomID[lane] : rays[1].geomID[lane];
     if (heel_hit && ball_hit && !looks) {
         const phx_vec3 along = sub3(ball_point, heel_point), sum = add3(heel_normal, ball_normal);
-        const phx_vec3 common = unit3(sub3(sum, scale3(along, dot3(sum, along) / max1(dot3(along, along), 1e-30f))));
+        const float squared = dot3(along, along), least_squared = max1(length * length * 1e-4f, 1e-30f);
+        const phx_vec3 common = unit3(sub3(sum, scale3(along, (least_squared < squared ? dot3(sum, along) : 0.0f) / max1(squared, least_squared))));
         if (setup->cos_max_slope <= height_of(up, common) && cos_edge <= dot3(common, heel_normal) && cos_edge <= dot3(common, ball_normal))
             plane.normal = common;
     }
@@ -356,7 +358,7 @@ static leg_work place_foot(const phx_crowd_task *task, const one *o, uint32_t le
 
     /* the plane under the foot: this frame's hits, or the last one seen, carried by its body */
     const float look = task->feet[index].look.v[lane];
-    ground_plane plane = plane_under(task, task->rays + index * 2, lane, o->root, 0.0f < look);
+    ground_plane plane = plane_under(task, task->rays + index * 2, lane, o->root, 0.0f < look, task->feet[index].length.v[lane]);
     const int known = o->remembered && phx_is_marked(state, lane, PHX_MARK_KNOWN);
     const uint32_t last_body = state->body.v[lane];
     phx_vec3 last_point = sub3(row3(&state->point, lane), o->travel), last_normal = row3(&state->normal, lane);
@@ -513,7 +515,8 @@ static leg_work place_foot(const phx_crowd_task *task, const one *o, uint32_t le
     const phx_vec3 to_lock = reject3(sub3(lock_point, new_ball), plane.normal);
     const int locked = holds && stands && dot3(to_lock, to_lock) <= setup->release_distance_squared;
     if (locked) offset = to_lock;
-    const int starts = setup->lock && stands && entering && !locked_before && dot3(offset, offset) <= setup->relock_distance_squared && 0.5f < weight;
+    int starts = setup->lock && stands && entering && !locked_before && dot3(offset, offset) <= setup->relock_distance_squared && 0.5f < weight;
+    if (task->frame->bodies) starts = starts && body.there; /* a body that is gone locks nobody */
     if (starts) { /* where its ray fell, if that is near: then the ground there is known */
         const phx_vec3 fell = raised(up, ball_ray_point, height_over(plane.point, plane.normal, per_up, ball_ray_point));
         const phx_vec3 to_ray = reject3(sub3(fell, new_ball), plane.normal);
@@ -863,7 +866,7 @@ static int is_still(const phx_crowd_task *task, const one *o, float weight) {
             if (!(1.0f <= support)) return 0;
         }
         phx_vec3 last_heel = row3(&last->heel, lane), last_ball = row3(&state->ball, lane);
-        const ground_plane plane = plane_under(task, task->rays + index * 2, lane, o->root, 0);
+        const ground_plane plane = plane_under(task, task->rays + index * 2, lane, o->root, 0, foot->length.v[lane]);
         const int unasked = task->rays[index * 2].tfar[lane] < 0.0f;
         if (task->frame->bodies) {
             const carrier body = load_carrier(task->frame, state->body.v[lane], o->root);

@@ -13,11 +13,11 @@ static const struct {
     {"two_bone", 0xe88b8092fd700b4au},
     {"fabrik", 0xa7284b6b0bc5632du},
     {"ccd", 0xd2ae5c8d9478c6deu},
-    {"aim", 0x40e3261779f9ddf4u},
+    {"aim", 0xe6934ffcfa8cd1bcu},
     {"limit", 0x12e0910efdfefbe2u},
     {"pose", 0x1869b31d9d20f79cu},
-    {"crowd", 0x673e1adae4bd1af2u},
-    {"tiles", 0x60f2cd61abf3ef5au},
+    {"crowd", 0x4377b71ddfcb4b57u},
+    {"tiles", 0x404a70c7c0390170u},
 };
 
 #endif
