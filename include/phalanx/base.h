@@ -116,7 +116,8 @@ PHX_API const char *phx_flag_name(phx_flag flag);
 /* Per-chain result. */
 typedef struct phx_result {
     float residual;      /* |tip - target| in metres as returned; FLT_MAX where one is not finite */
-    uint32_t iterations; /* rounds used; 1 for closed forms, 0 when nothing was solved: bad input, a weight or budget of 0 */
+    uint32_t iterations; /* rounds used; 1 for closed forms; 0 where none was needed, as the tip began within the tolerance, and when
+                            nothing was solved: bad input, a weight or budget of 0 */
     uint32_t flags;      /* phx_flag bits */
 } phx_result;
 
