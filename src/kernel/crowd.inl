@@ -289,10 +289,13 @@ lane_inline void prepare_about(const phx_crowd_task *task, phx_up axis) {
     }
 }
 
+static lane_apart void prepare_about_y(const phx_crowd_task *task) { prepare_about(task, PHX_UP_Y); }
+static lane_apart void prepare_about_z(const phx_crowd_task *task) { prepare_about(task, PHX_UP_Z); }
+static lane_apart void prepare_about_any(const phx_crowd_task *task) { prepare_about(task, PHX_UP_ANY); }
 static void crowd_prepare(const phx_crowd_task *task) {
-    if (task->setup->up_axis == PHX_UP_Y) prepare_about(task, PHX_UP_Y);
-    else if (task->setup->up_axis == PHX_UP_Z) prepare_about(task, PHX_UP_Z);
-    else prepare_about(task, PHX_UP_ANY);
+    if (task->setup->up_axis == PHX_UP_Y) prepare_about_y(task);
+    else if (task->setup->up_axis == PHX_UP_Z) prepare_about_z(task);
+    else prepare_about_any(task);
 }
 
 /* What the stages of one lane group hand to each other. */
@@ -1423,8 +1426,11 @@ lane_inline void solve_about(const phx_crowd_task *task, phx_up axis) {
     }
 }
 
+static lane_apart void solve_about_y(const phx_crowd_task *task) { solve_about(task, PHX_UP_Y); }
+static lane_apart void solve_about_z(const phx_crowd_task *task) { solve_about(task, PHX_UP_Z); }
+static lane_apart void solve_about_any(const phx_crowd_task *task) { solve_about(task, PHX_UP_ANY); }
 static void crowd_solve(const phx_crowd_task *task) {
-    if (task->setup->up_axis == PHX_UP_Y) solve_about(task, PHX_UP_Y);
-    else if (task->setup->up_axis == PHX_UP_Z) solve_about(task, PHX_UP_Z);
-    else solve_about(task, PHX_UP_ANY);
+    if (task->setup->up_axis == PHX_UP_Y) solve_about_y(task);
+    else if (task->setup->up_axis == PHX_UP_Z) solve_about_z(task);
+    else solve_about_any(task);
 }
