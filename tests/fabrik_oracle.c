@@ -29,6 +29,7 @@ typedef struct model {
     path path;
     int renewed; /* started again after eight rounds */
     double closest_call; /* how near a decision was to going the other way, relative */
+    double growth; /* of what rounding leaves, in rounds whose moves hardly arrive */
 } model;
 
 static void decide(model *m, double a, double b, double scale) { m->closest_call = fmin(m->closest_call, fabs(a - b) / scale); }
@@ -96,13 +97,30 @@ static void model_scaled_bends(model *m) {
     }
 }
 
-static void model_round(model *m, vec aim) {
-    vec q = aim;
-    for (uint32_t i = m->bones - 1; i >= 1; --i) m->at[i] = q = plus(q, times(unit(minus(m->at[i], q)), m->length[i]));
-    q = m->at[0];
-    for (uint32_t i = 0; i < m->bones; ++i) {
-        const vec to = i + 1 < m->bones ? m->at[i + 1] : aim;
-        m->at[i + 1] = q = plus(q, times(unit(minus(to, q)), m->length[i]));
+/* How far the last joint before the tip comes along the last bone, to the first order, in a forward pass whose first joint is off by `off` and
+ * whose goals are moved by `move`: a joint follows its goal across its bone and the joint before it along it. */
+static double arriving(const model *m, vec off, vec move) {
+    for (uint32_t i = 1; i + 1 < m->bones; ++i) {
+        const vec bone = unit(minus(m->at[i + 1], m->at[i]));
+        off = plus(without(move, bone), times(bone, inner(off, bone)));
+    }
+    return inner(off, unit(minus(m->target, m->at[m->bones - 1])));
+}
+
+/* Backward from the target, in later rounds from where the last bone, which points at the target, then ends; `ahead` times as far. Forward
+ * with the goals moved by the least by which nothing of what the first joint is off arrives; where moves hardly arrive, by less. */
+static void model_round(model *m, vec error, double ahead) {
+    const uint32_t last = m->bones - 1;
+    m->at[last] = m->rounds == 0 ? plus(m->target, times(unit(minus(m->at[last], m->target)), m->length[last])) : minus(m->at[last], times(error, ahead));
+    for (uint32_t i = last - 1; i >= 1 && i < last; --i) m->at[i] = plus(m->at[i + 1], times(unit(minus(m->at[i], m->at[i + 1])), m->length[i]));
+    const vec none = {0, 0, 0}, first = times(unit(m->at[1]), m->length[0]);
+    const vec gain = {arriving(m, none, (vec){1, 0, 0}), arriving(m, none, (vec){0, 1, 0}), arriving(m, none, (vec){0, 0, 1})};
+    const vec move = times(gain, -arriving(m, minus(first, m->at[1]), none) / fmax(inner(gain, gain), 1e-3));
+    m->growth *= fmax(1, 1 / fmax(norm(gain), 0.03));
+    m->at[1] = first;
+    for (uint32_t i = 1; i <= last; ++i) {
+        const vec to = i < last ? plus(m->at[i + 1], move) : m->target;
+        m->at[i + 1] = plus(m->at[i], times(unit(minus(to, m->at[i])), m->length[i]));
     }
 }
 
@@ -134,7 +152,7 @@ static int model_close(model *m) {
 /* the whole method, without hints, softness or stretch */
 static void model_solve(model *m, double tolerance, uint32_t most) {
     const double distance = norm(m->target), nearest = 2 * m->longest - m->whole;
-    m->axis = unit(m->target), m->closest_call = 1;
+    m->axis = unit(m->target), m->closest_call = m->growth = 1;
     vec error = minus(m->at[m->bones], m->target);
     m->path = AT_REST;
     decide(m, norm(error), tolerance * m->whole, m->whole);
@@ -162,19 +180,15 @@ static void model_solve(model *m, double tolerance, uint32_t most) {
         if (distance > 0.9 * m->whole) m->path = NEAR_REACH, model_scaled_bends(m);
     }
     error = minus(m->at[m->bones], m->target);
-    double alpha = 0;
-    while (m->rounds < most) { /* aimed beyond the target by the share of the error that its last change foretells */
-        model_round(m, minus(m->target, times(error, alpha)));
+    while (m->rounds < most) {
+        model_round(m, error, m->rounds % 4 == 3 ? 3 : 1);
         ++m->rounds;
-        const vec now = minus(m->at[m->bones], m->target);
-        const double kept = inner(now, error) / inner(error, error);
-        alpha = 1 - kept <= 1e-3 ? 8 : fmin(fmax((kept + alpha) / (1 - kept), 0), 8);
-        error = now;
+        error = minus(m->at[m->bones], m->target);
         decide(m, norm(error), tolerance * m->whole, m->whole);
         if (norm(error) <= tolerance * m->whole || model_close(m)) break;
         if (m->rounds == 8 && m->rounds < most && norm(error) > 1e-3 * m->whole) {
             model_arc(m, distance);
-            error = minus(m->at[m->bones], m->target), alpha = 0, m->renewed = 1;
+            error = minus(m->at[m->bones], m->target), m->renewed = 1;
         }
     }
 }
@@ -242,7 +256,7 @@ static void chains_end_where_the_model_ends(void **state) {
     random_state r = random_seeded("fabrik oracle", 0xFA0D);
     /* Farthest that a joint may be from the model's, of the chain's length; both are within 1e-3 of the target, by as many rounds. The
      * plane of an arc is that of a nearly straight chain, which rounding turns more. */
-    static const double allowed[PATHS] = {1e-6, 1e-5, 1e-5, 3e-4, 3e-3, 3e-4, 3e-4};
+    static const double allowed[PATHS] = {1e-6, 1e-5, 1e-5, 1e-4, 3e-4, 1e-4, 1e-4};
     enum { PER_SIZE = 48 };
     static chain chains[7 * PER_SIZE];
     const float tolerance = 1e-3f;
@@ -281,8 +295,9 @@ static void chains_end_where_the_model_ends(void **state) {
                 require(fabs(miss - c->result.residual / m.whole) <= 1e-6 + 2 * grain);
                 require(!(c->result.flags & PHX_FLAG_REACHED) == !(c->result.residual <= tolerance * m.whole * (1 + 1e-6)));
                 ++counts[m.path], ++all;
-                /* a decision that rounding may turn leads elsewhere, and a chain that starts again has long left its model */
-                if (m.closest_call < 1e-5 || m.renewed) continue;
+                /* a decision that rounding may turn leads elsewhere, and a chain that starts again, or whose rounds make fifty times as much of
+                 * rounding, has left its model */
+                if (m.closest_call < 1e-5 || m.renewed || m.growth > 50) continue;
                 require(m.rounds == c->result.iterations || m.path == ARC || m.path == NEAR_REACH || m.rounds > 5);
                 if (m.rounds != c->result.iterations) continue;
                 ++compared[m.path];
@@ -303,7 +318,7 @@ static void chains_end_where_the_model_ends(void **state) {
         print_message("%s:", phx_backend_name(backend));
         for (int p = 0; p < PATHS; ++p) {
             print_message(" %s %u of %u within %.1e%s", path_names[p], compared[p], counts[p], worst[p], p + 1 < PATHS ? ";" : "\n");
-            assert_true(counts[p] >= 100 && compared[p] >= 0.9 * counts[p]);
+            assert_true(counts[p] >= 100 && compared[p] >= 0.98 * counts[p]);
         }
     }
 }

@@ -23,23 +23,22 @@ enum {
 };
 
 /* rows of state of a chain in a set, besides four for each bone: the joint at its end, relative to the root, and its length */
-enum { TARGET_X, TARGET_Y, TARGET_Z, ALPHA, WHOLE, COUNTS, CHAIN, FABRIK_STATES };
+enum { TARGET_X, TARGET_Y, TARGET_Z, WHOLE, COUNTS, CHAIN, FABRIK_STATES };
 
 /* COUNTS: rounds in the lowest bits, a bit for a chain that one more step closes, one for a bone without length, and what is left of the
  * budget in the high half */
 enum { COUNT_ROUNDS = 0x3FFF, COUNT_CLOSES = 1 << 14, COUNT_ZERO_LENGTH = 1 << 15, COUNT_LEFT = 1 << 16, COUNT_ROUND = 1 - COUNT_LEFT };
 
-/* what a backward pass leaves to the forward pass: three rows for each joint but root and tip, without slack */
+/* the joints between root and tip on their way back, three rows for each, without slack */
 typedef struct fabrik_back {
     PHX_ALIGN_64 float joints[FABRIK_BACK_FLOATS];
 } fabrik_back;
 
 typedef struct fabrik_set {
-    PHX_ALIGN_64 float root[3 * (IN_FLIGHT + 1) * LANES]; /* zeros: from where the forward pass begins */
     PHX_ALIGN_64 float joints[FABRIK_FLOATS];
     PHX_ALIGN_64 float state[FABRIK_STATES][(IN_FLIGHT + 1) * LANES];
     lm active[IN_FLIGHT];
-    size_t stride;   /* floats from row to row of `joints` and `root` */
+    size_t stride;   /* floats from row to row of `joints` */
     uint32_t count;  /* pool: lanes in use */
 } fabrik_set;
 
@@ -64,7 +63,6 @@ typedef struct fabrik_window {
 static inline size_t fabrik_stride(uint32_t vectors) { return (vectors + 1) * LANES; }
 static inline void fabrik_prepare(fabrik_set *set, uint32_t vectors) {
     set->stride = fabrik_stride(vectors), set->count = 0;
-    memset(set->root, 0, sizeof set->root);
 }
 static inline float *fabrik_row(fabrik_set *set, uint32_t bone, uint32_t component, uint32_t vector) {
     return set->joints + (4 * bone + component) * set->stride + vector * LANES;
@@ -217,6 +215,51 @@ static lm wrong_lengths(fabrik_set *set, uint32_t vector, uint32_t bones, lm the
     return m_andnot(there, right);
 }
 
+/* ---- steps ---- */
+
+static inline lv3 target_direction(lv3 target) {
+    const lf squared = v3_dot(target, target);
+    const lm none = f_le(squared, f_splat(1e-30f));
+    const lv3 unit = v3_scale(target, f_div(f_splat(1.0f), f_sqrt(f_some(squared))));
+    return v3_select(none, v3_splat(1.0f, 0.0f, 0.0f), unit);
+}
+
+/* What a step of squared length `squared`, not near zero, is scaled by to the length of its bone, or to 1. Root and quotient go side by side, where
+ * a quotient by the root would wait for it: up to 3 % of all time at 16 lanes, 3 to 5 % at 4. */
+lane_inline lf step_scale(lf length, lf squared) { return f_mul(f_div(length, squared), f_sqrt(squared)); }
+
+/* A step whose two joints coincide takes the direction of the step before it, `last`, the first one that of the target: the way from `from`
+ * toward `goal` with that, and its squared length. */
+static lv3 recovered_way(fabrik_set *set, uint32_t vector, lf tiny, lf least, lv3 goal, lv3 from, lv3 last, float sign, lf *squared) {
+    lv3 d = v3_sub(goal, from);
+    const lm lost = f_le(v3_dot(d, d), tiny);
+    const lv3 instead = v3_select(f_lt(tiny, v3_dot(last, last)), last, v3_scale(target_direction(state3(set, TARGET_X, vector)), f_splat(sign)));
+    d = v3_select(lost, instead, d);
+    *squared = v3_dot(d, d);
+    *squared = f_select(lost, f_some(*squared), f_max(*squared, least));
+    return d;
+}
+static inline lv3 v3_keep(lm m, lv3 a) { return v3(f_keep(m, a.x), f_keep(m, a.y), f_keep(m, a.z)); }
+
+/* The first step of the first backward pass, from the target to where the joint before the tip then is; the tip goes onto the target. After
+ * a round that joint is not far to seek, see end_of_round. */
+static inline void first_step(fabrik_set *set, uint32_t vector, const uint32_t bones, lm active, lv3 target, lf whole) {
+    lv3 from = target, goal = joint_at(set, bones - 2, vector);
+    lf tiny = f_mul(f_mul(whole, whole), f_splat(1e-16f)), length = bone_length(set, bones - 1, vector);
+    const lv3 joint = goal, tip = joint_at(set, bones - 1, vector);
+    const int all = m_all(active);
+    if (!all) from = v3_keep(active, from), goal = v3_keep(active, goal), tiny = f_keep(active, tiny), length = f_keep(active, length);
+    lv3 d = v3_sub(goal, from);
+    lf squared = v3_dot(d, d);
+    const lf least = f_some(tiny);
+    const lm lost = m_and(active, f_le(squared, tiny));
+    squared = f_max(squared, least);
+    if (lane_rare(m_any(lost))) d = recovered_way(set, vector, tiny, least, goal, from, v3_splat(0.0f, 0.0f, 0.0f), -1.0f, &squared);
+    const lv3 at = v3_add(from, v3_scale(d, step_scale(length, squared)));
+    set_joint(set, bones - 2, vector, all ? at : v3_select(active, at, joint));
+    set_joint(set, bones - 1, vector, all ? target : v3_select(active, target, tip));
+}
+
 /* ---- the beginning of LANES chains ---- */
 
 static inline lm is_rotation(lq4 a) {
@@ -261,6 +304,13 @@ lane_inline fabrik_sizes fabrik_measure(const phx_rows3 *animated, const phx_row
     }
     s.everywhere = f_add(s.spread, astray);
     return s;
+}
+
+lane_inline void fabrik_number(fabrik_set *set, uint32_t vector, uint32_t chain, lf whole, li counts) {
+    static const PHX_ALIGN_64 int32_t numbers[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    f_store(set->state[WHOLE] + vector * LANES, whole);
+    i_store(set->state[COUNTS] + vector * LANES, counts);
+    i_store(set->state[CHAIN] + vector * LANES, i_add(i_splat((int32_t)chain), i_load(numbers)));
 }
 
 /* `full`: more than positions is asked for. */
@@ -373,11 +423,8 @@ lane_inline void fabrik_begin_as(const phx_chain_setup *setup, const phx_chain_b
     }
     const li zero_length = i_select(i_eq(i_and(flags, i_splat(PHX_FLAG_ZERO_LENGTH)), i_splat(0)), i_splat(0), i_splat(COUNT_ZERO_LENGTH));
     set_state3(set, TARGET_X, vector, target);
-    f_store(set->state[ALPHA] + vector * LANES, zero);
-    f_store(set->state[WHOLE] + vector * LANES, whole);
-    i_store(set->state[COUNTS] + vector * LANES, i_or(i_or(rounds, i_shl(budget, 16)), zero_length));
-    static const PHX_ALIGN_64 int32_t numbers[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-    i_store(set->state[CHAIN] + vector * LANES, i_add(i_splat((int32_t)chain), i_load(numbers)));
+    if (m_any(active)) first_step(set, vector, bones, active, target, whole);
+    fabrik_number(set, vector, chain, whole, i_or(i_or(rounds, i_shl(budget, 16)), zero_length));
     set->active[vector] = active;
     c->flags = flags, c->blame = blame, c->ok = ok, c->moved = moved, c->still = m_not(open);
     if (full) c->axis = axis, c->delta = delta, c->stretch = stretch, c->weight = weight;
@@ -386,6 +433,47 @@ static lane_apart void fabrik_begin_plain(const phx_chain_setup *setup, const ph
                                           uint32_t chain, lm valid, fabrik_set *set, uint32_t vector, fabrik_case *c) {
     fabrik_begin_as(setup, blocks, block, lane, chain, valid, set, vector, c, 0);
 }
+/* LANES chains of which each needs rounds and nothing but rounds, and whose answer is positions: what fabrik_begin_plain would do, in two thirds
+ * of its instructions; 0 where one may be another. The bounds lie safely beside those of fabrik_begin_as, whose rounding is not repeated. */
+static lane_apart int fabrik_begin_quick(const phx_chain_setup *setup, const phx_chain_blocks *blocks, size_t block, uint32_t lane,
+                                         uint32_t chain, fabrik_set *set, uint32_t vector, fabrik_case *c) {
+    const lf zero = f_splat(0.0f);
+    const uint32_t bones = blocks->joints - 1;
+    const size_t stride = set->stride;
+    const phx_rows3 *source = blocks->position + block * blocks->joints;
+    const phx_rows1 *lengths = blocks->length ? blocks->length + block * bones : NULL;
+    const lv3 root = v3_load(source, lane), target = v3_sub(v3_load(blocks->target + block, lane), root);
+    lv3 joint = root, tip = v3(zero, zero, zero);
+    lf whole = zero, longest = zero, shortest = f_splat(1e30f), spread = zero, far = zero;
+    float *row = fabrik_row(set, 0, 0, vector);
+    for (uint32_t i = 0; i < bones; ++i, row += 4 * stride) {
+        const lv3 next = v3_load(source + i + 1, lane);
+        const lf length = lengths ? f_load(lengths[i].v + lane) : settled_length(v3_length(v3_sub(next, joint)));
+        joint = next, tip = v3_sub(next, root);
+        f_store(row, tip.x), f_store(row + stride, tip.y), f_store(row + 2 * stride, tip.z), f_store(row + 3 * stride, length);
+        whole = f_add(whole, length);
+        longest = f_max(length, longest), shortest = f_min(length, shortest);
+        far = v3_dot(tip, tip);
+        spread = f_add(spread, far);
+    }
+    const lv3 error = v3_sub(tip, target);
+    const lf squared = v3_dot(target, target), along = f_mul(v3_dot(tip, target), f_splat(1e-9f)), square = f_mul(whole, whole);
+    const lf tolerance = f_mul(whole, f_splat(setup->tolerance));
+    lm usual = m_and(m_and(f_lt(f_splat(1e-9f), whole), f_lt(whole, f_splat(1e9f))), f_lt(spread, f_splat(1e21f)));
+    usual = m_and(usual, m_and(f_lt(f_mul(whole, f_splat(1e-6f)), shortest), f_lt(f_add(longest, longest), whole)));
+    usual = m_and(usual, m_and(f_lt(squared, f_mul(square, f_splat(0.8099f))), f_lt(f_max(f_mul(far, f_splat(1e-12f)), f_splat(1e-30f)), squared)));
+    usual = m_and(usual, f_lt(f_mul(f_mul(tolerance, tolerance), f_splat(1.0001f)), v3_dot(error, error)));
+    /* not flat: the tip alone is farther off the line to the target; the target's distance goes in times 1e-9, lest its square overflow */
+    const lf beside = f_sub(f_sub(far, f_mul(square, f_splat((float)bones * 6.1e-4f))), f_mul(spread, f_splat(1e-5f)));
+    usual = m_and(usual, f_lt(f_add(f_mul(along, along), f_splat(1e-35f)), f_mul(f_mul(squared, f_splat(1e-18f)), beside)));
+    if (!m_all(usual)) return 0;
+    set_state3(set, TARGET_X, vector, target);
+    fabrik_number(set, vector, chain, whole, i_splat((int32_t)setup->max_iterations << 16));
+    first_step(set, vector, bones, usual, target, whole);
+    set->active[vector] = usual;
+    c->flags = i_splat(0), c->blame = i_splat(PHX_FLAG_STALLED), c->ok = c->moved = usual, c->still = m_from_bits(0);
+    return 1;
+}
 static lane_apart void fabrik_begin_full(const phx_chain_setup *setup, const phx_chain_blocks *blocks, size_t block, uint32_t lane,
                                          uint32_t chain, lm valid, fabrik_set *set, uint32_t vector, fabrik_case *c) {
     fabrik_begin_as(setup, blocks, block, lane, chain, valid, set, vector, c, 1);
@@ -393,36 +481,12 @@ static lane_apart void fabrik_begin_full(const phx_chain_setup *setup, const phx
 
 /* ---- rounds ---- */
 
-static inline lv3 target_direction(lv3 target) {
-    const lf squared = v3_dot(target, target);
-    const lm none = f_le(squared, f_splat(1e-30f));
-    const lv3 unit = v3_scale(target, f_div(f_splat(1.0f), f_sqrt(f_some(squared))));
-    return v3_select(none, v3_splat(1.0f, 0.0f, 0.0f), unit);
-}
-
-/* What a step of squared length `squared`, not near zero, is scaled by to the length of its bone. Root and quotient go side by side, where
- * a quotient by the root would wait for it: up to 3 % of all time at 16 lanes, 3 to 5 % at 4. */
-lane_inline lf step_scale(lf length, lf squared) { return f_mul(f_div(length, squared), f_sqrt(squared)); }
-
-/* A step whose two joints coincide takes the direction of the step before it, `last`, the first one that of the target: the step from
- * `from` toward `goal` once more, with that. */
-static lv3 recovered_joint(fabrik_set *set, uint32_t vector, lf tiny, lf least, lv3 goal, lv3 from, lv3 last, lf length, float sign) {
-    lv3 d = v3_sub(goal, from);
-    const lm lost = f_le(v3_dot(d, d), tiny);
-    const lv3 instead = v3_select(f_lt(tiny, v3_dot(last, last)), last, v3_scale(target_direction(state3(set, TARGET_X, vector)), f_splat(sign)));
-    d = v3_select(lost, instead, d);
-    const lf squared = v3_dot(d, d);
-    return v3_add(from, v3_scale(d, step_scale(length, f_select(lost, f_some(squared), f_max(squared, least)))));
-}
-
 static void start_again(fabrik_set *set, uint32_t vector, uint32_t bones, lm wanted) {
     const lv3 target = state3(set, TARGET_X, vector), axis = target_direction(target);
     const lf whole = f_load(set->state[WHOLE] + vector * LANES), noise = f_mul(whole, f_splat(1e-5f));
     lv3 own = sum_of_bends(set, vector, bones, axis);
     own = v3_select(f_lt(f_mul(noise, noise), v3_dot(own, own)), own, v3_reject(spare_direction(axis), axis));
     lay_on_arc(set, vector, bones, wanted, whole, axis, v3_length(target), unit_bend(own, axis));
-    float *alpha = set->state[ALPHA] + vector * LANES;
-    f_store(alpha, f_select(wanted, f_splat(0.0f), f_load(alpha)));
 }
 
 /* three rows `stride` apart */
@@ -440,8 +504,6 @@ typedef struct fabrik_fold {
     lv3 a, b, normal; /* a x b */
     lf surplus;       /* squared distance of the tip from the root, less the target's */
 } fabrik_fold;
-
-static inline lv3 v3_keep(lm m, lv3 a) { return v3(f_keep(m, a.x), f_keep(m, a.y), f_keep(m, a.z)); }
 
 static inline fabrik_fold fabrik_fold_of(fabrik_set *set, uint32_t vector, lm lanes, lv3 tip, lv3 target, lv3 error, const uint32_t bones) {
     fabrik_fold f;
@@ -512,49 +574,79 @@ static lane_apart void fabrik_close(fabrik_set *set, uint32_t vector, const uint
     fabrik_turn_bones(set, vector, lanes, &behind, bones / 2, bones, &old, &at);
 }
 
-/* What rounds hand on: the aims, which stand for the tip, the errors before the round and their squares, when a lane has arrived and where
- * it counts as lost. */
-typedef struct fabrik_aims {
-    PHX_ALIGN_64 float aims[3 * IN_FLIGHT * LANES];
-    PHX_ALIGN_64 float errors[3 * IN_FLIGHT * LANES];
-    PHX_ALIGN_64 float squares[IN_FLIGHT * LANES];
+/* What rounds hand on: a bone's direction and the product of the cosines between the bones so far, see fabrik_moves; what the goals of the
+ * forward pass are moved by; when a lane has arrived and where it counts as lost. */
+typedef struct fabrik_round {
+    PHX_ALIGN_64 float bone[3 * IN_FLIGHT * LANES];
+    PHX_ALIGN_64 float cosines[IN_FLIGHT * LANES];
+    PHX_ALIGN_64 float move[3 * IN_FLIGHT * LANES];
     PHX_ALIGN_64 float near[IN_FLIGHT * LANES];
     PHX_ALIGN_64 float tiny[IN_FLIGHT * LANES];
     PHX_ALIGN_64 float least[IN_FLIGHT * LANES]; /* what squares are taken for at least, so that nothing overflows in lost lanes */
-} fabrik_aims;
+} fabrik_round;
 
-/* Bone `i` of the backward pass once more, for lanes whose two joints coincide. */
-lane_cold void backward_again(fabrik_set *set, fabrik_back *back, const fabrik_aims *round, uint32_t bones, uint32_t vectors, uint32_t i) {
+static inline float *back_row(fabrik_back *back, uint32_t joint, const uint32_t vectors) { return back->joints + joint * 3 * vectors * LANES; }
+
+/* The backward pass once more, for lanes whose two joints coincide. */
+lane_cold void backward_again(fabrik_set *set, fabrik_back *back, fabrik_round *round, uint32_t bones, uint32_t vectors) {
     const size_t across = vectors * LANES;
-    float *to = back->joints + (i - 1) * 3 * across;
     for (uint32_t v = 0; v < vectors; ++v) {
-        const lv3 from = rows3((i + 1 == bones ? round->aims : to + 3 * across) + v * LANES, across);
-        const lv3 before = i + 1 == bones ? from : rows3((i + 2 == bones ? round->aims : to + 6 * across) + v * LANES, across);
-        const lf tiny = f_load(round->tiny + v * LANES), least = f_load(round->least + v * LANES), length = bone_length(set, i, v);
-        const lv3 goal = joint_at(set, i - 1, v);
-        set_rows3(to + v * LANES, across, recovered_joint(set, v, tiny, least, goal, from, v3_sub(from, before), length, -1.0f));
+        const lf tiny = f_load(round->tiny + v * LANES), least = f_load(round->least + v * LANES);
+        lv3 q = rows3(back_row(back, bones - 2, vectors) + v * LANES, across), bone = v3_sub(q, state3(set, TARGET_X, v));
+        lf cosines = f_splat(1.0f), squared;
+        for (uint32_t i = bones - 2; i >= 1; --i) {
+            const lv3 d = recovered_way(set, v, tiny, least, joint_at(set, i - 1, v), q, bone, -1.0f, &squared);
+            const lv3 way = v3_scale(d, step_scale(f_splat(1.0f), squared));
+            cosines = f_mul(cosines, v3_dot(bone, way));
+            bone = way;
+            q = v3_add(q, v3_scale(way, bone_length(set, i, v)));
+            set_rows3(back_row(back, i - 1, vectors) + v * LANES, across, q);
+        }
+        set_rows3(round->bone + v * LANES, across, bone);
+        f_store(round->cosines + v * LANES, cosines);
     }
 }
 
-/* Bone `i` of the forward pass once more. */
-lane_cold void forward_again(fabrik_set *set, const float *goal, const fabrik_aims *round, uint32_t vectors, uint32_t i) {
-    const lv3 root = v3_splat(0.0f, 0.0f, 0.0f);
+/* The first step of the forward pass once more. */
+lane_cold void root_again(fabrik_set *set, fabrik_back *back, const fabrik_round *round, uint32_t vectors) {
+    const lv3 none = v3_splat(0.0f, 0.0f, 0.0f);
     for (uint32_t v = 0; v < vectors; ++v) {
-        const lv3 from = i ? joint_at(set, i - 1, v) : root, before = i < 2 ? root : joint_at(set, i - 2, v);
-        const lf tiny = f_load(round->tiny + v * LANES), length = bone_length(set, i, v);
-        const lv3 toward = rows3(goal + v * LANES, vectors * LANES);
-        const lv3 next = recovered_joint(set, v, tiny, f_load(round->least + v * LANES), toward, from, v3_sub(from, before), length, 1.0f);
-        set_joint(set, i, v, v3_select(set->active[v], next, joint_at(set, i, v)));
+        const lf tiny = f_load(round->tiny + v * LANES), least = f_load(round->least + v * LANES);
+        lf squared;
+        const lv3 d = recovered_way(set, v, tiny, least, rows3(back->joints + v * LANES, vectors * LANES), none, none, 1.0f, &squared);
+        set_joint(set, 0, v, v3_select(set->active[v], v3_scale(d, step_scale(bone_length(set, 0, v), squared)), joint_at(set, 0, v)));
     }
 }
 
-/* One bone of a pass: from the joint `from` toward `goal` by `length`, written to `to`; where `idle` is given, its lanes keep what is
- * there. The second half of a vector's step, which waits for the quotient, comes after the first halves of the vectors next to it, and
- * no load moves from one to the other: in another order what waits fills the processor's queues, or the compiler spills (Zen 4: a third
- * slower). At 16 lanes the joints `from` stay in registers, `q`; narrower vectors have 16 of these and read the row that was just written.
- * Returns where two joints coincide. */
-lane_inline lm bone_steps(lv3 *q, const float *from, size_t from_stride, const float *goal, size_t goal_stride, const float *length,
-                          const fabrik_aims *round, float *to, size_t to_stride, const lm *idle, const uint32_t vectors) {
+/* The others once more. */
+lane_cold void forward_again(fabrik_set *set, fabrik_back *back, const fabrik_round *round, uint32_t bones, uint32_t vectors) {
+    const size_t across = vectors * LANES;
+    for (uint32_t v = 0; v < vectors; ++v) {
+        const lf tiny = f_load(round->tiny + v * LANES), least = f_load(round->least + v * LANES);
+        const lv3 move = rows3(round->move + v * LANES, across);
+        lv3 q = joint_at(set, 0, v), before = q;
+        for (uint32_t i = 1; i < bones; ++i) {
+            const lv3 goal = i + 1 < bones ? v3_add(rows3(back_row(back, i, vectors) + v * LANES, across), move) : state3(set, TARGET_X, v);
+            lf squared;
+            const lv3 d = recovered_way(set, v, tiny, least, goal, q, before, 1.0f, &squared);
+            const lv3 next = v3_add(q, v3_scale(d, step_scale(bone_length(set, i, v), squared)));
+            before = v3_sub(next, q);
+            q = next;
+            set_joint(set, i, v, v3_select(set->active[v], next, joint_at(set, i, v)));
+        }
+    }
+}
+
+/* A step of a pass for all vectors. The second half of a vector's step, which waits for the quotient, comes after the first halves of the
+ * vectors next to it, and no load moves from one to the other: in another order what waits fills the processor's queues, or the compiler
+ * spills (Zen 4: a third slower). At 16 lanes the joints `from` stay in registers, `q`; narrower vectors have 16 of these and read the row
+ * that was just written. Each returns where two joints coincide. */
+
+/* Backward: from joint `i` toward joint i - 1. */
+lane_inline lm backward_steps(lv3 *q, const fabrik_set *set, fabrik_back *back, fabrik_round *round, uint32_t i, const uint32_t vectors) {
+    const size_t stride = fabrik_stride(vectors), across = vectors * LANES;
+    const float *from = back_row(back, i, vectors), *goal = set->joints + 4 * (i - 1) * stride, *length = goal + 7 * stride;
+    float *to = back_row(back, i - 1, vectors);
     lm lost = m_from_bits(0);
     lv3 d[IN_FLIGHT];
     lf scale[IN_FLIGHT];
@@ -562,8 +654,81 @@ lane_inline lm bone_steps(lv3 *q, const float *from, size_t from_stride, const f
     for (uint32_t t = 0; t < vectors + STEPS_AHEAD; ++t) {
         if (t < vectors) {
             const uint32_t at = t * LANES;
-            if (!STEPS_IN_REGISTERS) q[t] = rows3(from + at, from_stride);
-            d[t] = v3_sub(rows3(goal + at, goal_stride), q[t]);
+            if (!STEPS_IN_REGISTERS) q[t] = rows3(from + at, across);
+            d[t] = v3_sub(rows3(goal + at, stride), q[t]);
+            const lf squared = v3_dot(d[t], d[t]);
+            lost = m_or(lost, f_le(squared, f_load(round->tiny + at)));
+            scale[t] = step_scale(f_splat(1.0f), f_max(squared, f_load(round->least + at)));
+            if (!STEPS_IN_REGISTERS) lane_in_order();
+        }
+        if (t >= STEPS_AHEAD) {
+            const uint32_t v = t - STEPS_AHEAD, at = v * LANES;
+            const lv3 bone = v3_scale(d[v], scale[v]);
+            f_store(round->cosines + at, f_mul(f_load(round->cosines + at), v3_dot(rows3(round->bone + at, across), bone)));
+            set_rows3(round->bone + at, across, bone);
+            if (!STEPS_IN_REGISTERS) q[v] = rows3(from + at, across);
+            q[v] = v3_add(q[v], v3_scale(bone, f_load(length + at)));
+            set_rows3(to + at, across, q[v]);
+            lane_in_order();
+        }
+    }
+    return lost;
+}
+
+/* Forward: the first joint, from the root toward where the backward pass left it. */
+lane_inline lm root_steps(lv3 *q, fabrik_set *set, const fabrik_back *back, const fabrik_round *round, const lm *idle, const uint32_t vectors) {
+    const size_t stride = fabrik_stride(vectors), across = vectors * LANES;
+    lm lost = m_from_bits(0);
+#pragma GCC unroll 16
+    for (uint32_t v = 0; v < vectors; ++v) {
+        const uint32_t at = v * LANES;
+        float *to = set->joints + at;
+        const lv3 d = rows3(back->joints + at, across);
+        const lf squared = v3_dot(d, d);
+        lost = m_or(lost, f_le(squared, f_load(round->tiny + at)));
+        q[v] = v3_scale(d, step_scale(f_load(to + 3 * stride), f_max(squared, f_load(round->least + at))));
+        q[v] = v3_select(idle[v], rows3(to, stride), q[v]);
+        set_rows3(to, stride, q[v]);
+        lane_in_order();
+    }
+    return lost;
+}
+
+/* What the goals of the forward pass are moved by. The backward pass left the first joint off its place by a miss, and a share of this would
+ * come to the tip: along a bone it is passed on, at each joint by the cosine between the bones, across it is not. The move is the shortest for
+ * which, to the first order, nothing arrives. With u, v the last and the first bone's direction and k the product of the cosines, a move w brings
+ * (u - k v).w and the miss k v.miss: w is along u - k v. Here u and k are times the last bone's length. */
+static inline void fabrik_moves(fabrik_set *set, fabrik_back *back, fabrik_round *round, const uint32_t bones, const uint32_t vectors) {
+    const size_t across = vectors * LANES;
+#pragma GCC unroll 1
+    for (uint32_t v = 0; v < vectors; ++v) {
+        const uint32_t at = v * LANES;
+        const lv3 u = v3_sub(rows3(back_row(back, bones - 2, vectors) + at, across), state3(set, TARGET_X, v)), bone = rows3(round->bone + at, across);
+        const lv3 miss = v3_sub(rows3(back->joints + at, across), joint_at(set, 0, v));
+        const lf k = f_load(round->cosines + at), length = bone_length(set, bones - 1, v), least = f_mul(f_mul(length, length), f_splat(1e-3f));
+        const lv3 way = v3_sub(u, v3_scale(bone, k));
+        set_rows3(round->move + at, across, v3_scale(way, f_div(f_mul(k, v3_dot(bone, miss)), f_some(f_max(v3_dot(way, way), least)))));
+    }
+}
+
+/* Forward: joint `i`, toward where the backward pass left it or, the tip, toward the target. Lanes of `idle` keep what is there. */
+lane_inline lm forward_steps(lv3 *q, fabrik_set *set, const float *goal, const size_t goal_stride, const fabrik_round *round, uint32_t i,
+                             const int moved, const lm *idle, const uint32_t vectors) {
+    const size_t stride = fabrik_stride(vectors), across = vectors * LANES;
+    const float *from = set->joints + 4 * (i - 1) * stride;
+    float *to = set->joints + 4 * i * stride;
+    const float *length = to + 3 * stride;
+    lm lost = m_from_bits(0);
+    lv3 d[IN_FLIGHT];
+    lf scale[IN_FLIGHT];
+#pragma GCC unroll 16
+    for (uint32_t t = 0; t < vectors + STEPS_AHEAD; ++t) {
+        if (t < vectors) {
+            const uint32_t at = t * LANES;
+            lv3 toward = rows3(goal + at, goal_stride);
+            if (moved) toward = v3_add(toward, rows3(round->move + at, across));
+            if (!STEPS_IN_REGISTERS) q[t] = rows3(from + at, stride);
+            d[t] = v3_sub(toward, q[t]);
             const lf squared = v3_dot(d[t], d[t]);
             lost = m_or(lost, f_le(squared, f_load(round->tiny + at)));
             scale[t] = step_scale(f_load(length + at), f_max(squared, f_load(round->least + at)));
@@ -571,10 +736,10 @@ lane_inline lm bone_steps(lv3 *q, const float *from, size_t from_stride, const f
         }
         if (t >= STEPS_AHEAD) {
             const uint32_t v = t - STEPS_AHEAD, at = v * LANES;
-            if (!STEPS_IN_REGISTERS) q[v] = rows3(from + at, from_stride);
+            if (!STEPS_IN_REGISTERS) q[v] = rows3(from + at, stride);
             q[v] = v3_add(q[v], v3_scale(d[v], scale[v]));
-            if (idle) q[v] = v3_select(idle[v], rows3(to + at, to_stride), q[v]);
-            set_rows3(to + at, to_stride, q[v]);
+            q[v] = v3_select(idle[v], rows3(to + at, stride), q[v]);
+            set_rows3(to + at, stride, q[v]);
             lane_in_order();
         }
     }
@@ -586,15 +751,19 @@ lane_inline void steps_reload(lv3 *q, const float *rows, size_t stride, const ui
     for (uint32_t v = 0; v < vectors; ++v) q[v] = rows3(rows + v * LANES, stride);
 }
 
-/* Aims vector `v`'s next round at the target less `alpha` times the error. */
-static inline void aim_round(fabrik_aims *round, uint32_t v, lv3 target, lv3 error, lf squared, lf alpha, const uint32_t vectors) {
+/* Begins vector `v`'s next round. After a round the last bone points at the target, so the joint before the tip goes by the tip's error;
+ * chains that rounds bring nearer too slowly go farther in every fourth. */
+static inline void begin_round(fabrik_set *set, fabrik_back *back, fabrik_round *round, uint32_t v, lv3 target, lv3 error, li counted,
+                               const uint32_t bones, const uint32_t vectors) {
     const size_t across = vectors * LANES;
-    set_rows3(round->errors + v * LANES, across, error);
-    f_store(round->squares + v * LANES, squared);
-    set_rows3(round->aims + v * LANES, across, v3_sub(target, v3_scale(error, alpha)));
+    const lf ahead = f_select(i_eq(i_and(counted, i_splat(3)), i_splat(3)), f_splat(3.0f), f_splat(1.0f));
+    const lv3 joint = v3_sub(joint_at(set, bones - 2, v), v3_scale(error, ahead));
+    set_rows3(back_row(back, bones - 2, vectors) + v * LANES, across, joint);
+    set_rows3(round->bone + v * LANES, across, v3_sub(joint, target));
+    f_store(round->cosines + v * LANES, f_splat(1.0f));
 }
 
-static inline void begin_rounds(const phx_chain_setup *setup, fabrik_set *set, fabrik_aims *round, const uint32_t bones,
+static inline void begin_rounds(const phx_chain_setup *setup, fabrik_set *set, fabrik_back *back, fabrik_round *round, const uint32_t bones,
                                 const uint32_t vectors) {
 #pragma GCC unroll 8
     for (uint32_t v = 0; v < vectors; ++v) {
@@ -605,22 +774,17 @@ static inline void begin_rounds(const phx_chain_setup *setup, fabrik_set *set, f
         const lf tiny = f_mul(f_mul(whole, whole), f_splat(1e-16f));
         f_store(round->tiny + v * LANES, f_select(set->active[v], tiny, f_splat(-1.0f)));
         f_store(round->least + v * LANES, f_some(tiny));
-        aim_round(round, v, target, error, v3_dot(error, error), f_load(set->state[ALPHA] + v * LANES), vectors);
+        begin_round(set, back, round, v, target, error, i_load(set->state[COUNTS] + v * LANES), bones, vectors);
     }
 }
 
-/* The end of a round for one vector: who is done, and Aitken's aim for the next round. With r = e.b / b.b, where b is the error before
- * the round, the aim is (r + alpha) / (1 - r), here times b.b above and below. */
-static inline void end_of_round(fabrik_set *set, fabrik_aims *round, uint32_t v, lv3 tip, const uint32_t bones, int closes, const uint32_t vectors) {
-    const lf most = f_splat(8.0f);
+/* The end of a round for one vector: who is done. */
+static inline void end_of_round(fabrik_set *set, fabrik_back *back, fabrik_round *round, uint32_t v, const uint32_t bones, int closes,
+                                const uint32_t vectors) {
     const lm active = set->active[v];
-    const lv3 target = state3(set, TARGET_X, v), before = rows3(round->errors + v * LANES, vectors * LANES);
+    const lv3 target = state3(set, TARGET_X, v), tip = joint_at(set, bones - 1, v);
     lv3 error = v3_sub(tip, target);
-    lf squared = v3_dot(error, error);
-    const lf kept = v3_dot(error, before), all = f_load(round->squares + v * LANES), lost = f_sub(all, kept);
-    const lf least = f_mul(all, f_splat(1e-3f));
-    lf alpha = f_div(f_add(kept, f_mul(f_load(set->state[ALPHA] + v * LANES), all)), f_some(f_max(lost, least)));
-    alpha = f_select(f_le(lost, least), most, f_min(f_max(alpha, f_splat(0.0f)), most));
+    const lf squared = v3_dot(error, error);
     const li counts = i_load(set->state[COUNTS] + v * LANES);
     li counted = i_select(active, i_add(counts, i_splat(COUNT_ROUND)), counts);
     const lm arrived = f_le(squared, f_load(round->near + v * LANES));
@@ -637,59 +801,61 @@ static inline void end_of_round(fabrik_set *set, fabrik_aims *round, uint32_t v,
     if (lane_rare(m_any(eighth))) {
         const lf whole = f_load(set->state[WHOLE] + v * LANES);
         const lm again = m_and(eighth, f_lt(f_mul(f_mul(whole, whole), f_splat(1e-6f)), squared));
-        if (m_any(again)) {
-            start_again(set, v, bones, again);
-            alpha = f_select(again, f_splat(0.0f), alpha);
-            error = v3_sub(joint_at(set, bones - 1, v), target), squared = v3_dot(error, error);
-        }
+        if (m_any(again)) start_again(set, v, bones, again), error = v3_sub(joint_at(set, bones - 1, v), target);
     }
-    f_store(set->state[ALPHA] + v * LANES, alpha);
     float *tiny = round->tiny + v * LANES;
     f_store(tiny, f_select(going, f_load(tiny), f_splat(-1.0f)));
-    aim_round(round, v, target, error, squared, alpha, vectors);
+    begin_round(set, back, round, v, target, error, counted, bones, vectors);
 }
 
 /* Rounds, each a backward and a forward pass, of `vectors` vectors at once until at most `enough` lanes are active; how many are. The
  * backward pass writes beside the joints, so only the forward pass has to keep the lanes that are done. The end of a round prepares the
  * next. */
-static inline uint32_t fabrik_rounds(const phx_chain_setup *setup, fabrik_set *set, fabrik_back *back, const uint32_t bones, uint32_t busy,
-                                     uint32_t enough, phx_fabrik_stats *stats, const uint32_t vectors) {
+lane_inline uint32_t fabrik_rounds_as(const phx_chain_setup *setup, fabrik_set *set, fabrik_back *back, const uint32_t bones, uint32_t busy,
+                                      uint32_t enough, phx_fabrik_stats *stats, const uint32_t vectors) {
     const size_t stride = fabrik_stride(vectors), across = vectors * LANES;
-    fabrik_aims round;
+    fabrik_round round;
     lv3 q[IN_FLIGHT];
     lm idle[IN_FLIGHT];
     const int closes = fabrik_closes(setup, bones);
-    begin_rounds(setup, set, &round, bones, vectors);
+    begin_rounds(setup, set, back, &round, bones, vectors);
     do {
         stats->busy += busy, stats->total += vectors * LANES;
+        lm lost = m_from_bits(0);
+        steps_reload(q, back_row(back, bones - 2, vectors), across, vectors);
+        for (uint32_t i = bones - 2; i >= 1; --i) lost = m_or(lost, backward_steps(q, set, back, &round, i, vectors));
+        if (lane_rare(m_any(lost))) backward_again(set, back, &round, bones, vectors);
 #pragma GCC unroll 8
-        for (uint32_t v = 0; v < vectors; ++v) idle[v] = m_not(set->active[v]), q[v] = rows3(round.aims + v * LANES, across);
-        const float *from = round.aims;
-        for (uint32_t i = bones - 1; i >= 1; --i) {
-            float *to = back->joints + (i - 1) * 3 * across;
-            const float *goal = set->joints + 4 * (i - 1) * stride;
-            const lm lost = bone_steps(q, from, across, goal, stride, goal + 7 * stride, &round, to, across, NULL, vectors);
-            if (lane_rare(m_any(lost))) backward_again(set, back, &round, bones, vectors, i), steps_reload(q, to, across, vectors);
-            from = to;
-        }
-#pragma GCC unroll 8
-        for (uint32_t v = 0; v < vectors; ++v) q[v] = v3_splat(0.0f, 0.0f, 0.0f);
-        from = set->root;
-        for (uint32_t i = 0; i < bones; ++i) {
-            const float *goal = i + 1 == bones ? round.aims : back->joints + i * 3 * across;
-            float *to = set->joints + 4 * i * stride;
-            const lm lost = bone_steps(q, from, stride, goal, across, to + 3 * stride, &round, to, stride, idle, vectors);
-            if (lane_rare(m_any(lost))) forward_again(set, goal, &round, vectors, i), steps_reload(q, to, stride, vectors);
-            from = to;
-        }
+        for (uint32_t v = 0; v < vectors; ++v) idle[v] = m_not(set->active[v]);
+        lost = root_steps(q, set, back, &round, idle, vectors);
+        if (lane_rare(m_any(lost))) root_again(set, back, &round, vectors), steps_reload(q, set->joints, stride, vectors);
+        fabrik_moves(set, back, &round, bones, vectors);
+        lost = m_from_bits(0);
+        for (uint32_t i = 1; i + 1 < bones; ++i)
+            lost = m_or(lost, forward_steps(q, set, back_row(back, i, vectors), across, &round, i, 1, idle, vectors));
+        lost = m_or(lost, forward_steps(q, set, set->state[TARGET_X], sizeof set->state[0] / sizeof(float), &round, bones - 1, 0, idle, vectors));
+        if (lane_rare(m_any(lost))) forward_again(set, back, &round, bones, vectors);
         busy = 0;
 #pragma GCC unroll 1 /* four lanes are 4 % slower unrolled */
         for (uint32_t v = 0; v < vectors; ++v) {
-            end_of_round(set, &round, v, joint_at(set, bones - 1, v), bones, closes, vectors);
+            end_of_round(set, back, &round, v, bones, closes, vectors);
             busy += m_count(set->active[v]);
         }
     } while (busy > enough);
     return busy;
+}
+
+static lane_apart uint32_t fabrik_rounds_short(const phx_chain_setup *setup, fabrik_set *set, fabrik_back *back, uint32_t bones, uint32_t busy,
+                                               uint32_t enough, phx_fabrik_stats *stats) {
+    return fabrik_rounds_as(setup, set, back, bones, busy, enough, stats, IN_FLIGHT);
+}
+static lane_apart uint32_t fabrik_rounds_long(const phx_chain_setup *setup, fabrik_set *set, fabrik_back *back, uint32_t bones, uint32_t busy,
+                                              uint32_t enough, phx_fabrik_stats *stats) {
+    return fabrik_rounds_as(setup, set, back, bones, busy, enough, stats, IN_FLIGHT_LONG);
+}
+static inline uint32_t fabrik_rounds(const phx_chain_setup *setup, fabrik_set *set, fabrik_back *back, uint32_t bones, uint32_t busy,
+                                     uint32_t enough, phx_fabrik_stats *stats, const uint32_t vectors) {
+    return (vectors == IN_FLIGHT ? fabrik_rounds_short : fabrik_rounds_long)(setup, set, back, bones, busy, enough, stats);
 }
 
 /* ---- the end of chains ---- */
@@ -990,6 +1156,8 @@ static inline uint32_t fabrik_load(const phx_chain_setup *setup, const phx_chain
         const uint32_t valid = chains - chain >= LANES ? 0xFFFFu : (1u << (chains - chain)) - 1u;
         const size_t block = chain / PHX_BLOCK_LANES;
         const uint32_t lane = (uint32_t)(chain % PHX_BLOCK_LANES);
+        const int plain = !full && valid == 0xFFFFu && blocks->joints > 3 && !blocks->start && !blocks->rotation && !blocks->budget;
+        if (plain && setup->max_iterations && fabrik_begin_quick(setup, blocks, block, lane, (uint32_t)chain, set, vector, c)) return LANES;
         (full ? fabrik_begin_full : fabrik_begin_plain)(setup, blocks, block, lane, (uint32_t)chain, m_from_bits(valid), set, vector, c);
         return m_count(set->active[vector]);
     }

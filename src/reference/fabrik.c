@@ -258,32 +258,61 @@ static phx_vec3 lost_direction(const limb *limb, phx_vec3 last, float sign) {
     return limb->tiny_squared < dot3(last, last) ? last : scale3(target_direction(limb), sign);
 }
 
-/* what a step of squared length `squared` is scaled by to the length of its bone */
+/* what a step of squared length `squared` is scaled by to the length of its bone, or to 1 */
 static float step_scale(float length, float squared) {
     const float some = some1(squared);
     return length / some * sqrtf(some);
 }
 
-static void pass_back(limb *limb, phx_vec3 aim) {
-    phx_vec3 q = aim, last = vec3(0.0f, 0.0f, 0.0f);
-    for (uint32_t i = limb->bones - 1; i >= 1; --i) {
-        phx_vec3 d = sub3(limb->at[i - 1], q);
-        float squared = dot3(d, d);
-        if (squared <= limb->tiny_squared) d = lost_direction(limb, last, -1.0f), squared = dot3(d, d);
-        const phx_vec3 next = add3(q, scale3(d, step_scale(limb->length[i], squared)));
-        last = sub3(next, q);
-        limb->at[i - 1] = q = next;
-    }
+/* The backward pass begins at the target, with a step to where the joint before the tip then is. After a round it is not far to seek: the
+ * last bone points at the target, so that joint goes by the tip's error, `ahead` times. Before the first round the step is taken here, and the
+ * tip put onto the target. */
+static void first_step(limb *limb) {
+    const uint32_t last = limb->bones - 1;
+    phx_vec3 d = sub3(limb->at[last - 1], limb->target);
+    float squared = dot3(d, d);
+    if (squared <= limb->tiny_squared) d = lost_direction(limb, vec3(0.0f, 0.0f, 0.0f), -1.0f), squared = dot3(d, d);
+    limb->at[last - 1] = add3(limb->target, scale3(d, step_scale(limb->length[last], squared)));
+    limb->at[last] = limb->target;
+    limb->error = vec3(0.0f, 0.0f, 0.0f);
 }
 
-static void pass_forth(limb *limb, phx_vec3 aim) {
-    phx_vec3 q = vec3(0.0f, 0.0f, 0.0f), last = q;
-    for (uint32_t i = 0; i < limb->bones; ++i) {
-        phx_vec3 d = sub3(i + 1 < limb->bones ? limb->at[i] : aim, q);
+/* A round: a backward pass, which leaves the first joint off its place by `miss`, and a forward pass, which begins there. The forward pass
+ * would bring a share of the miss to the tip: along a bone it passes on, at each joint by the cosine between the bones, across it does not. So
+ * its goals are all moved by the shortest way for which, to the first order, nothing arrives. With u, v the last and the first bone's direction
+ * and k the product of the cosines, a move w brings (u - k v).w and the miss k v.miss: w is along u - k v. Here u and k are times the last bone's
+ * length. */
+static void pass_both(limb *limb, float ahead) {
+    const uint32_t last = limb->bones - 1;
+    const phx_vec3 zero = vec3(0.0f, 0.0f, 0.0f);
+    phx_vec3 q = sub3(limb->at[last - 1], scale3(limb->error, ahead)), bone = sub3(q, limb->target);
+    const phx_vec3 u = bone;
+    float k = 1.0f;
+    limb->at[last - 1] = q;
+    for (uint32_t i = last - 1; i >= 1; --i) {
+        phx_vec3 d = sub3(limb->at[i - 1], q);
         float squared = dot3(d, d);
-        if (squared <= limb->tiny_squared) d = lost_direction(limb, last, 1.0f), squared = dot3(d, d);
+        if (squared <= limb->tiny_squared) d = lost_direction(limb, bone, -1.0f), squared = dot3(d, d);
+        const phx_vec3 v = scale3(d, step_scale(1.0f, squared));
+        k = k * dot3(bone, v);
+        bone = v;
+        limb->at[i - 1] = q = add3(q, scale3(v, limb->length[i]));
+    }
+
+    phx_vec3 d = limb->at[0], before = zero;
+    float squared = dot3(d, d);
+    if (squared <= limb->tiny_squared) d = lost_direction(limb, zero, 1.0f), squared = dot3(d, d);
+    q = scale3(d, step_scale(limb->length[0], squared));
+    const phx_vec3 miss = sub3(limb->at[0], q), way = sub3(u, scale3(bone, k));
+    const float least = limb->length[last] * limb->length[last] * 1e-3f;
+    const phx_vec3 move = scale3(way, k * dot3(bone, miss) / some1(max1(dot3(way, way), least)));
+    limb->at[0] = before = q;
+    for (uint32_t i = 1; i <= last; ++i) {
+        d = sub3(i < last ? add3(limb->at[i], move) : limb->target, q);
+        squared = dot3(d, d);
+        if (squared <= limb->tiny_squared) d = lost_direction(limb, before, 1.0f), squared = dot3(d, d);
         const phx_vec3 next = add3(q, scale3(d, step_scale(limb->length[i], squared)));
-        last = sub3(next, q);
+        before = sub3(next, q);
         limb->at[i] = q = next;
     }
 }
@@ -366,17 +395,11 @@ static void close_chain(limb *limb) {
 }
 
 static void iterate(limb *limb) {
-    float alpha = 0.0f, before_squared = limb->active ? dot3(limb->error, limb->error) : 0.0f;
+    if (limb->active) first_step(limb);
     while (limb->active) {
-        const phx_vec3 aim = sub3(limb->target, scale3(limb->error, alpha));
-        pass_back(limb, aim);
-        pass_forth(limb, aim);
-        const phx_vec3 error = sub3(limb->at[limb->bones - 1], limb->target);
-        const float squared = dot3(error, error);
-        const float kept = dot3(error, limb->error), lost = before_squared - kept;
-        alpha = lost <= before_squared * 1e-3f ? 8.0f : min1(max1((kept + alpha * before_squared) / lost, 0.0f), 8.0f);
-        limb->error = error;
-        before_squared = squared;
+        pass_both(limb, (limb->rounds & 3) == 3 ? 3.0f : 1.0f);
+        limb->error = sub3(limb->at[limb->bones - 1], limb->target);
+        const float squared = dot3(limb->error, limb->error);
         ++limb->rounds;
         const int arrived = squared <= limb->tolerance_squared;
         if (!arrived && may_close(limb)) {
@@ -384,11 +407,7 @@ static void iterate(limb *limb) {
             return;
         }
         limb->active = !(arrived || limb->budget <= limb->rounds);
-        if (limb->active && limb->rounds == 8 && limb->whole * limb->whole * 1e-6f < squared) {
-            start_again(limb);
-            before_squared = dot3(limb->error, limb->error);
-            alpha = 0.0f;
-        }
+        if (limb->active && limb->rounds == 8 && limb->whole * limb->whole * 1e-6f < squared) start_again(limb);
     }
 }
 

@@ -11,7 +11,7 @@ static const struct {
     uint64_t hash;
 } golden[] = {
     {"two_bone", 0xe88b8092fd700b4au},
-    {"fabrik", 0xa7284b6b0bc5632du},
+    {"fabrik", 0x8b196cdca0d805d9u},
     {"ccd", 0xd2ae5c8d9478c6deu},
     {"aim", 0xe6934ffcfa8cd1bcu},
     {"limit", 0x12e0910efdfefbe2u},
