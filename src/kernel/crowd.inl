@@ -123,6 +123,9 @@ lane_inline void i_store_where(lm m, void *p, li a) { i_store(p, lane_rare(!m_al
 lane_inline void v3_store_where(lm m, phx_rows3 *rows, uint32_t lane, lv3 a) {
     v3_store(rows, lane, lane_rare(!m_all(m)) ? v3_select(m, a, v3_load(rows, lane)) : a);
 }
+lane_inline void q4_store_where(lm m, phx_rows4 *rows, uint32_t lane, lq4 a) {
+    q4_store(rows, lane, lane_rare(!m_all(m)) ? q4_select(m, a, q4_load(rows, lane)) : a);
+}
 
 /* Bodies of this frame, gathered for each lane; positions relative to the character's root. */
 typedef struct carrier {
@@ -929,19 +932,14 @@ lane_inline void store_translation(lm where, const phx_poses *poses, size_t inde
         unpack3_where(where, joint_view(poses, index, poses->translation_offset), s, a);
         return;
     }
-    f_store_where(where, joint_row(poses, index, group, lane, 0), a.x);
-    f_store_where(where, joint_row(poses, index, group, lane, 1), a.y);
-    f_store_where(where, joint_row(poses, index, group, lane, 2), a.z);
+    v3_store_where(where, (phx_rows3 *)(void *)joint_row(poses, index, group, 0, 0), lane, a);
 }
 lane_inline void store_rotation(lm where, const phx_poses *poses, size_t index, size_t group, uint32_t lane, span s, lq4 a) {
     if (poses->layout != PHX_POSE_ROWS) {
         unpack4_where(where, joint_view(poses, index, poses->rotation_offset), s, a);
         return;
     }
-    f_store_where(where, joint_row(poses, index, group, lane, 3), a.x);
-    f_store_where(where, joint_row(poses, index, group, lane, 4), a.y);
-    f_store_where(where, joint_row(poses, index, group, lane, 5), a.z);
-    f_store_where(where, joint_row(poses, index, group, lane, 6), a.w);
+    q4_store_where(where, (phx_rows4 *)(void *)joint_row(poses, index, group, 0, 3), lane, a);
 }
 
 /* Length back to 1 by one Newton step: products of unit quaternions are that near. */

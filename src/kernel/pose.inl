@@ -47,17 +47,24 @@ lane_inline void load_joint(const phx_poses *poses, size_t index, size_t group, 
     }
 }
 
-/* Walks the plan for lanes [lane, lane + LANES) of the group that starts at character `group`: root-relative joints in rows. */
+static inline size_t joint_index(const phx_poses *poses, const phx_walk_plan *plan, uint32_t slot) {
+    return poses->layout == PHX_POSE_COMPACT ? slot : plan->joints[slot];
+}
+
+/* Walks the plan, of one joint or more, for lanes [lane, lane + LANES) of the group that starts at character `group`: root-relative joints
+ * in rows. A joint is loaded while the one before it is worked on, as it may come from far. */
 lane_inline void walk_joints_of(int side_by_side, const phx_walk_plan *plan, const phx_poses *poses, size_t group, uint32_t lane, span s, lq4 root_rotation,
                                phx_joint_rows *joints, phx_rows3 *scales) {
+    lv3 next_offset;
+    lq4 next_local;
+    load_joint(poses, joint_index(poses, plan, 0), group, lane, s, side_by_side, &next_offset, &next_local);
     for (uint32_t slot = 0; slot < plan->count; ++slot) {
-        const size_t index = poses->layout == PHX_POSE_COMPACT ? slot : plan->joints[slot];
-        const uint32_t parent = plan->parents[slot];
-        lv3 offset;
-        lq4 local;
-        load_joint(poses, index, group, lane, s, side_by_side, &offset, &local);
+        const uint32_t parent = plan->parents[slot], next = slot + 1 < plan->count ? slot + 1 : slot;
+        lv3 offset = next_offset;
+        const lq4 local = next_local;
+        load_joint(poses, joint_index(poses, plan, next), group, lane, s, side_by_side, &next_offset, &next_local);
         lv3 scale = v3_splat(1.0f, 1.0f, 1.0f);
-        if (scales) scale = load_scale(poses, index, group, lane, s);
+        if (scales) scale = load_scale(poses, joint_index(poses, plan, slot), group, lane, s);
         lv3 position;
         lq4 rotation;
         if (parent == PHX_NO_JOINT) {
