@@ -104,18 +104,18 @@ typedef enum kind {
 } kind;
 
 /* Percent that arrive within 16 sweeps: from cold, from cold without restarts where that is asked, from warm; and on warm frames the
- * degrees that 99 of 100 joints turn less than: 15, but where a hinge of few must jump or a target is at the root. */
+ * degrees that 99 of 100 joints turn less than: 15, but for the few chains that come back from full reach, which must bend. */
 typedef struct expectation {
     const char *name;
     double cold, alone, warm, turn;
 } expectation;
 static const expectation expected[KINDS] = {
-    {"targets at 0.2-0.9 of reach", 99.9, 0, 99.9, 15}, {"at 0.95-1.0 of reach", 99.9, 0, 0, 180},
+    {"targets at 0.2-0.9 of reach", 99.9, 0, 99.9, 15}, {"at 0.95-1.0 of reach", 99.9, 0, 0, 25},
     {"on the line of a straight chain", 99.9, 0, 99.9, 15}, {"behind a straight chain", 99.9, 0, 99.9, 15},
-    {"at the root", 99.9, 0, 99.9, 180}, {"folded 120-180 degrees", 99.7, 0, 99.9, 30},
-    {"free root, knees 0-150 degrees", 99.9, 99.9, 99.8, 30}, {"free root, cones of 45 degrees", 99.9, 99.9, 99.8, 15},
+    {"at the root", 99.9, 0, 99.9, 15}, {"folded 120-180 degrees", 99.7, 0, 99.9, 15},
+    {"free root, knees 0-150 degrees", 99.9, 99.9, 99.8, 15}, {"free root, cones of 45 degrees", 99.9, 99.9, 99.8, 15},
     {"cones of 45 degrees, root too", 99, 99, 99.8, 15}, {"the same with twist +-30 degrees", 99, 99, 99.8, 15},
-    {"hinges +-75 degrees, root too", 98.5, 95, 99.8, 15}, {"hinges 0-150 degrees, root too", 98.5, 90, 99.8, 25},
+    {"hinges +-75 degrees, root too", 98.5, 95, 99.8, 15}, {"hinges 0-150 degrees, root too", 98.5, 90, 99.8, 15},
     {"human arm", 99, 98, 99.8, 15}, {"human leg", 99, 97, 99.8, 15}, {"human spine", 99, 99, 99.8, 15},
 };
 
@@ -403,6 +403,7 @@ static void arrive_from_cold_and_from_warm(solver by, random_state *r, kind firs
                           warm_count ? (double)chain_turns[warm_count * 99 / 100] : 0.0);
             failed |= !(cold >= expected[k].cold) || !(again >= expected[k].warm);
             failed |= turn_count && !(joint_turns[turn_count * 99 / 100] <= expected[k].turn);
+            failed |= k != NEAR_REACH && !(warm_sweeps <= 1.25 * warm_count); /* one sweep, nearly always */
             failed |= by == CCD && k >= FREE_ROOT_KNEES && !(alone >= expected[k].alone);
         }
     }

@@ -8,11 +8,15 @@
  * to the next. The triangle of root, joint and tip closes on either side: on the one it has, but a hinge of a chain that is more
  * than a tenth of its length from the target takes the other where its range allows that one alone.
  * SHARE turns all joints at once by damped least squares: with r_j = tip - p_j and e = target - tip, y solves
- * (sum w_j (|r_j|^2 I - r_j r_j^T) + (1e-5 L^2 + 0.2 min(|e|^2, L^2)) I) y = e, and joint j turns by w_j (r_j x y); hinges enter with
- * their axis alone, joints at a limit without the direction that is blocked. Free chains go distance, share, share, and again;
- * chains whose root is limited go distance, share, share, ...; a chain that starts within 2.5 % of its length begins with
- * share, which disturbs a warm pose least. The best pose seen is returned. Sweeps end early where nothing is gained by them: out
- * of reach, or stalled.
+ * (sum w_j (|r_j|^2 I - r_j r_j^T) + (1e-5 L^2 + 0.2 min(|e|^2, L^2)) I) y = e, and joint j turns by t_j = w_j (r_j x y); hinges enter with
+ * their axis alone, joints at a limit without the direction that is blocked. Turns do not add up: to the second order the tip comes to lie
+ * sum_j (t_1 + ... + t_(j-1) + t_j / 2) x (t_j x r_j) beyond their sum, and where that is less than a quarter of e, it is taken from e and
+ * shared again, so that the step misses by the third order of the turns. Free chains go distance, share, share, and again;
+ * chains whose root is limited go distance, share, share, ...; a chain that starts near its target begins with share, which disturbs a
+ * warm pose least, above all one whose tip is near its root, which would turn far to aim it. Near is within 2.5 % of the chain's length;
+ * within 10 % where the root is free and the target nearer to it than 0.9 of the length, or where it is a hinge and the target in reach;
+ * within 5 % where the root is limited otherwise. The best pose seen is returned. Sweeps end early where nothing is gained by them:
+ * out of reach, or stalled.
  * A chain that meets limits may be in a pose from which no small turn helps though another pose would reach: it is flagged STALLED, for
  * that cannot be told from a target that no allowed pose reaches. `restarts` tries other poses first.
  * Bones are as long as the animated joints are apart, to 21 significant bits, so that answers fed back do not creep. One whose joints

@@ -49,9 +49,11 @@ void phx_ccd_prepare(const phx_ccd_params *params, uint32_t joints, const phx_li
     setup->rounds = 0;
     setup->stats = NULL;
     for (uint32_t j = 0; j + 1 < joints; ++j) setup->weight[j] = joint_weights ? joint_weights[j] : 1.0f;
-    setup->root_free = setup->weight[params->from] == 1.0f;
+    const phx_limit_type root = setup->chain.limited ? setup->chain.limits[params->from].type : PHX_LIMIT_NONE;
+    setup->root_free = setup->weight[params->from] == 1.0f && root == PHX_LIMIT_NONE;
+    setup->near = setup->root_free || root == PHX_LIMIT_HINGE ? 0.1f : 0.05f;
+    setup->near_reach = setup->root_free ? 0.9f : 1.0f;
     if (!setup->chain.limited) return;
-    if (setup->chain.limits[params->from].type != PHX_LIMIT_NONE) setup->root_free = 0;
     for (uint32_t j = 0; j < joints; ++j) {
         const phx_limit_setup *limit = &setup->chain.limits[j];
         setup->hinge_axis[j] = rotate3(limit->rest, limit->axis);

@@ -63,6 +63,8 @@ typedef struct phx_ccd_setup {
     uint32_t restarts;
     uint32_t rounds;                 /* FABRIK's, before the sweeps; limited chains alone */
     uint32_t root_free;              /* joint `from` has no limit and its whole weight */
+    float near, near_reach;          /* shares of the length: a chain whose tip is that near its goal, and its goal that near the
+                                        root, begins with a share step */
     phx_fabrik_stats *stats;         /* may be NULL */
     float weight[PHX_CHAIN_MAX_BONES];
     phx_vec3 hinge_axis[PHX_CHAIN_MAX_JOINTS]; /* in the parent's frame; filled where limited */

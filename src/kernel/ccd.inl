@@ -289,19 +289,33 @@ static inline void ccd_add_outer(ccd_matrix *a, lv3 m, lf weight) {
     a->yy = f_add(a->yy, f_mul(k.y, m.y)), a->yz = f_add(a->yz, f_mul(k.y, m.z)), a->zz = f_add(a->zz, f_mul(k.z, m.z));
 }
 
-/* (matrix + damping)^-1 v, by adjugate over determinant */
-static inline lv3 ccd_solve_share(const ccd_matrix *a, lf damping, lv3 v) {
+/* (matrix + damping)^-1, by adjugate over determinant */
+static inline ccd_matrix ccd_inverse(const ccd_matrix *a, lf damping) {
     const lf xx = f_add(a->xx, damping), yy = f_add(a->yy, damping), zz = f_add(a->zz, damping), xy = a->xy, xz = a->xz, yz = a->yz;
     const lf ax = f_sub(f_mul(yy, zz), f_mul(yz, yz)), ay = f_sub(f_mul(xz, yz), f_mul(xy, zz)), az = f_sub(f_mul(xy, yz), f_mul(xz, yy));
     const lf by = f_sub(f_mul(xx, zz), f_mul(xz, xz)), bz = f_sub(f_mul(xy, xz), f_mul(xx, yz)), cz = f_sub(f_mul(xx, yy), f_mul(xy, xy));
     const lf determinant = f_add(f_add(f_mul(xx, ax), f_mul(xy, ay)), f_mul(xz, az));
     const lf inverse = f_div(f_splat(1.0f), f_max(determinant, f_splat(1e-20f)));
-    return v3_scale(v3(v3_dot(v3(ax, ay, az), v), v3_dot(v3(ay, by, bz), v), v3_dot(v3(az, bz, cz), v)), inverse);
+    return (ccd_matrix){f_mul(ax, inverse), f_mul(ay, inverse), f_mul(az, inverse), f_mul(by, inverse), f_mul(bz, inverse), f_mul(cz, inverse)};
+}
+
+static inline lv3 ccd_times(const ccd_matrix *a, lv3 v) {
+    return v3(v3_dot(v3(a->xx, a->xy, a->xz), v), v3_dot(v3(a->xy, a->yy, a->yz), v), v3_dot(v3(a->xz, a->yz, a->zz), v));
+}
+
+/* what joint j is to turn where the share step's answer is y; r: from the joint to the tip */
+static inline lv3 ccd_share_turn(const ccd_lanes *c, uint32_t j, lv3 r, lv3 y, lf weight, lf HELD, const int limited) {
+    const lv3 axis = limited ? v3(c->turn[j].x, c->turn[j].y, c->turn[j].z) : v3_zero();
+    const lm held = limited ? f_eq(c->turn[j].w, HELD) : m_from_bits(0);
+    if (ccd_is_hinge(c, j, limited)) return v3_scale(axis, f_select(held, f_splat(0.0f), f_mul(v3_dot(v3_cross(axis, r), y), weight)));
+    const lv3 turn = v3_scale(v3_cross(r, y), weight);
+    return limited && m_any(held) ? v3_select(held, v3_sub(turn, v3_scale(axis, v3_dot(axis, turn))), turn) : turn;
 }
 
 /* Share step: all joints at once, in every lane. What limits take away is left out of the sum: first what the miss itself would push
- * further, then what the first answer would. Until it holds the turns, the row of turns keeps for limited joints the axis of a hinge or
- * the blocked direction, and in w which way is blocked: the end of a hinge's range, 1 for a blocked direction, HELD where it counts. */
+ * further, then what the first answer would. Turns do not add up: how far the tip will be off for that, to the second order, is shared as
+ * well. Until it holds the turns, the row of turns keeps for limited joints the axis of a hinge or the blocked direction, and in w which
+ * way is blocked: the end of a hinge's range, 1 for a blocked direction, HELD where it counts. */
 static inline void ccd_share_step(ccd_lanes *c, lm lanes, const int limited) {
     const lf zero = f_splat(0.0f), one = f_splat(1.0f), half_of = f_splat(0.5f), HELD = f_splat(2.0f);
     const float *weights = c->setup->weight + c->setup->from;
@@ -328,9 +342,10 @@ static inline void ccd_share_step(ccd_lanes *c, lm lanes, const int limited) {
         c->turn[j] = (lq4){axis.x, axis.y, axis.z, f_select(held, HELD, one)};
         if (m_any(held)) ccd_add_outer(&sum, v3_cross(axis, r), f_keep(held, f_splat(-weights[j])));
     }
-    const lf length_squared = f_mul(c->length, c->length);
-    const lf damping = f_add(f_mul(length_squared, f_splat(1e-5f)), f_mul(f_min(v3_dot(miss, miss), length_squared), f_splat(0.2f)));
-    lv3 y = ccd_solve_share(&sum, damping, miss);
+    const lf length_squared = f_mul(c->length, c->length), squared = v3_dot(miss, miss);
+    const lf damping = f_add(f_mul(length_squared, f_splat(1e-5f)), f_mul(f_min(squared, length_squared), f_splat(0.2f)));
+    ccd_matrix inverse = ccd_inverse(&sum, damping);
+    lv3 y = ccd_times(&inverse, miss);
     if (limited) {
         lm more = m_from_bits(0);
         for (uint32_t j = 0; j < c->bones; ++j) {
@@ -342,23 +357,24 @@ static inline void ccd_share_step(ccd_lanes *c, lm lanes, const int limited) {
             c->turn[j].w = f_select(pushed, HELD, way);
             ccd_add_outer(&sum, motion, f_keep(pushed, f_splat(-weights[j])));
         }
-        if (m_any(more)) y = v3_select(more, ccd_solve_share(&sum, damping, miss), y);
+        if (m_any(more)) inverse = ccd_inverse(&sum, damping), y = ccd_times(&inverse, miss); /* the same bits where nothing was added */
+    }
+    const lm far = f_lt(f_mul(f_mul(c->length, c->tolerance), f_splat(0.25f)), squared);
+    if (m_any(m_and(lanes, far))) {
+        lv3 all = v3_zero(), second = v3_zero(); /* turns of the joints before, and where the tip comes to lie beyond the sum */
+        for (uint32_t j = 0; j < c->bones; ++j) {
+            const lv3 r = v3_sub(tip, c->at[j]), turn = ccd_share_turn(c, j, r, y, f_splat(weights[j]), HELD, limited);
+            second = v3_add(second, v3_cross(v3_add(all, v3_scale(turn, half_of)), v3_cross(turn, r)));
+            all = v3_add(all, turn);
+        }
+        const lm small = f_lt(v3_dot(second, second), f_mul(squared, f_splat(0.0625f)));
+        y = v3_select(m_and(far, small), v3_sub(y, ccd_times(&inverse, second)), y);
     }
     for (uint32_t j = 0; j < c->bones; ++j) {
-        const lv3 r = v3_sub(tip, c->at[j]);
-        const lf half_weight = f_mul(f_splat(weights[j]), half_of);
-        const lv3 axis = limited ? v3(c->turn[j].x, c->turn[j].y, c->turn[j].z) : v3_zero();
-        const lm held = limited ? f_eq(c->turn[j].w, HELD) : m_from_bits(0);
-        lv3 half;
-        if (ccd_is_hinge(c, j, limited)) {
-            half = v3_scale(axis, f_select(held, zero, f_mul(v3_dot(v3_cross(axis, r), y), half_weight)));
-        } else {
-            half = v3_scale(v3_cross(r, y), half_weight);
-            if (limited && m_any(held)) half = v3_select(held, v3_sub(half, v3_scale(axis, v3_dot(axis, half))), half);
-        }
-        const lf squared = v3_dot(half, half);
-        const lm wide = f_lt(f_splat(0.25f), squared);
-        if (m_any(wide)) half = v3_select(wide, v3_scale(half, f_div(half_of, f_sqrt(f_max(squared, f_splat(0.25f))))), half);
+        lv3 half = ccd_share_turn(c, j, v3_sub(tip, c->at[j]), y, f_splat(weights[j] * 0.5f), HELD, limited);
+        const lf sine = v3_dot(half, half);
+        const lm wide = f_lt(f_splat(0.25f), sine);
+        if (m_any(wide)) half = v3_select(wide, v3_scale(half, f_div(half_of, f_sqrt(f_max(sine, f_splat(0.25f))))), half);
         c->turn[j] = ccd_allowed_turn(c, j, q4_normalize((lq4){half.x, half.y, half.z, one}), lanes, limited);
     }
 }
@@ -609,8 +625,10 @@ static inline void ccd_sweeps_begin(ccd_lanes *c, const int limited) {
     c->active = m_and(m_and(c->ok, f_lt(c->tolerance, c->residual)), i_gt(c->budget, c->used));
     if (!c->fresh && m_any(c->active))
         for (uint32_t j = 0; j < c->bones; ++j) c->best[j] = c->frame[j];
+    const lm within = f_lt(c->goal_distance, f_mul(c->length, f_splat(c->setup->near_reach)));
+    const lm near = m_and(within, f_lt(c->residual, f_mul(c->length, f_splat(c->setup->near))));
     if (limited && c->setup->rounds) ccd_fabrik_rounds(c);
-    c->phase = i_select(f_lt(c->residual, f_mul(c->length, f_splat(0.025f))), i_splat(1), i_splat(0));
+    c->phase = i_select(m_or(near, f_lt(c->residual, f_mul(c->length, f_splat(0.025f)))), i_splat(1), i_splat(0));
 }
 
 /* After a sweep: who has arrived, cannot get nearer, has used its budget, or starts again. */

@@ -223,17 +223,28 @@ static void add_outer(share_matrix *a, phx_vec3 m, float weight) {
     a->yy = a->yy + k.y * m.y, a->yz = a->yz + k.y * m.z, a->zz = a->zz + k.z * m.z;
 }
 
-/* (matrix + damping)^-1 v, by adjugate over determinant */
-static phx_vec3 solve_share(const share_matrix *a, float damping, phx_vec3 v) {
+/* (matrix + damping)^-1, by adjugate over determinant */
+static share_matrix inverse_share(const share_matrix *a, float damping) {
     const float xx = a->xx + damping, yy = a->yy + damping, zz = a->zz + damping, xy = a->xy, xz = a->xz, yz = a->yz;
     const float ax = yy * zz - yz * yz, ay = xz * yz - xy * zz, az = xy * yz - xz * yy;
     const float by = xx * zz - xz * xz, bz = xy * xz - xx * yz, cz = xx * yy - xy * xy;
     const float inverse = 1.0f / max1((xx * ax + xy * ay) + xz * az, 1e-20f);
-    return scale3(vec3(dot3(vec3(ax, ay, az), v), dot3(vec3(ay, by, bz), v), dot3(vec3(az, bz, cz), v)), inverse);
+    return (share_matrix){ax * inverse, ay * inverse, az * inverse, by * inverse, bz * inverse, cz * inverse};
+}
+
+static phx_vec3 times_share(const share_matrix *a, phx_vec3 v) {
+    return vec3(dot3(vec3(a->xx, a->xy, a->xz), v), dot3(vec3(a->xy, a->yy, a->yz), v), dot3(vec3(a->xz, a->yz, a->zz), v));
+}
+
+/* what joint j is to turn where the share step's answer is y; r: from the joint to the tip */
+static phx_vec3 share_turn(const ccd_chain *c, uint32_t j, phx_vec3 r, phx_vec3 y, phx_vec3 axis, int held, float weight) {
+    if (is_hinge(c, j)) return scale3(axis, held ? 0.0f : dot3(cross3(axis, r), y) * weight);
+    const phx_vec3 turn = scale3(cross3(r, y), weight);
+    return c->limited && held ? sub3(turn, scale3(axis, dot3(axis, turn))) : turn;
 }
 
 /* Share step: all joints at once. What limits take away is left out of the sum: first what the miss itself would push further, then
- * what the first answer would. */
+ * what the first answer would. Turns do not add up: how far the tip will be off for that, to the second order, is shared as well. */
 static void share_step(ccd_chain *c) {
     const float *weights = c->setup->weight + c->setup->from;
     const phx_vec3 tip = c->at[c->bones], miss = sub3(c->goal, tip);
@@ -253,14 +264,15 @@ static void share_step(ccd_chain *c) {
         const float x2 = k.x * r.x, y2 = k.y * r.y, z2 = k.z * r.z;
         sum.xx = sum.xx + (y2 + z2), sum.yy = sum.yy + (x2 + z2), sum.zz = sum.zz + (x2 + y2);
         sum.xy = sum.xy - k.x * r.y, sum.xz = sum.xz - k.x * r.z, sum.yz = sum.yz - k.y * r.z;
+        axis[j] = c->blocked[j], way[j] = 1.0f, held[j] = 0;
         if (!c->limited) continue;
-        axis[j] = c->blocked[j], way[j] = 1.0f;
         held[j] = 0.0f < dot3(axis[j], cross3(r, miss));
         if (held[j]) add_outer(&sum, cross3(axis[j], r), -weights[j]);
     }
     const float length_squared = c->length * c->length;
     const float damping = length_squared * 1e-5f + min1(dot3(miss, miss), length_squared) * 0.2f;
-    phx_vec3 y = solve_share(&sum, damping, miss);
+    share_matrix inverse = inverse_share(&sum, damping);
+    phx_vec3 y = times_share(&inverse, miss);
     if (c->limited) {
         int more = 0;
         for (uint32_t j = 0; j < c->bones; ++j) {
@@ -269,18 +281,19 @@ static void share_step(ccd_chain *c) {
             held[j] = 1, more = 1;
             add_outer(&sum, motion, -weights[j]);
         }
-        if (more) y = solve_share(&sum, damping, miss);
+        if (more) inverse = inverse_share(&sum, damping), y = times_share(&inverse, miss);
+    }
+    if (c->length * c->tolerance * 0.25f < dot3(miss, miss)) {
+        phx_vec3 all = zero, second = zero; /* turns of the joints before, and where the tip comes to lie beyond the sum */
+        for (uint32_t j = 0; j < c->bones; ++j) {
+            const phx_vec3 r = sub3(tip, c->at[j]), turn = share_turn(c, j, r, y, axis[j], held[j], weights[j]);
+            second = add3(second, cross3(add3(all, scale3(turn, 0.5f)), cross3(turn, r)));
+            all = add3(all, turn);
+        }
+        if (dot3(second, second) < dot3(miss, miss) * 0.0625f) y = sub3(y, times_share(&inverse, second));
     }
     for (uint32_t j = 0; j < c->bones; ++j) {
-        const phx_vec3 r = sub3(tip, c->at[j]);
-        const float half_weight = weights[j] * 0.5f;
-        phx_vec3 half;
-        if (is_hinge(c, j)) {
-            half = scale3(axis[j], held[j] ? 0.0f : dot3(cross3(axis[j], r), y) * half_weight);
-        } else {
-            half = scale3(cross3(r, y), half_weight);
-            if (c->limited && held[j]) half = sub3(half, scale3(axis[j], dot3(axis[j], half)));
-        }
+        phx_vec3 half = share_turn(c, j, sub3(tip, c->at[j]), y, axis[j], held[j], weights[j] * 0.5f);
         const float squared = dot3(half, half);
         if (0.25f < squared) half = scale3(half, 0.5f / sqrtf(squared));
         c->turn[j] = allowed_turn(c, j, normalize4(quat(half.x, half.y, half.z, 1.0f)));
@@ -491,10 +504,11 @@ static uint32_t sweeps(ccd_chain *c, uint32_t budget, int fresh, int may_restart
     uint32_t since = 0, restarts = 0, used = 0;
     int arrived = 0;
     memcpy(c->best, c->frame, c->bones * sizeof *c->best);
+    const int near = residual < c->length * c->setup->near && c->goal_distance < c->length * c->setup->near_reach;
     if (c->setup->rounds && c->tolerance < residual && is_distant(c, residual) && unreachable <= 0.0f &&
         c->goal_distance < c->length * 0.999999f)
         used = fabrik_rounds(c, budget, unreachable, &residual, &best, &arrived);
-    uint32_t phase = residual < c->length * 0.025f;
+    uint32_t phase = near || residual < c->length * 0.025f;
     while (!arrived && c->tolerance < residual && used < budget) {
         if (plain) plain_step(c);
         else if (phase == 0) distance_step(c);

@@ -11,8 +11,8 @@ static const struct {
     uint64_t hash;
 } golden[] = {
     {"two_bone", 0xe88b8092fd700b4au},
-    {"fabrik", 0x8b196cdca0d805d9u},
-    {"ccd", 0xd2ae5c8d9478c6deu},
+    {"fabrik", 0x3b3cd52a1443512cu},
+    {"ccd", 0x78467a6f2ad7412au},
     {"aim", 0xe6934ffcfa8cd1bcu},
     {"limit", 0x12e0910efdfefbe2u},
     {"pose", 0x1869b31d9d20f79cu},
