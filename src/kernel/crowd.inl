@@ -408,11 +408,14 @@ typedef struct leg_carried {
 } leg_carried;
 
 /* What the stages of one leg hand to each other. A leg's time is that of one chain of roots, divisions and sums after one another, not that
- * of its instructions: four roots fewer beside the chain gained nothing, and what waits for nothing is cheapest beside it. Two legs stage by
- * stage in turn would put two chains under way, but what they hand on then goes through memory (16 lanes: 3 to 5 ns a foot lost, 8: 0.7
- * won), and both in one piece outgrow the instruction cache (1.5 to 7 ns lost, scheduled by the compiler or not). Pairs of vectors
- * (lane/lane_pair.h) lose 5 % at 8 lanes and win 0 to 5 % at 4; planes as gradients, with three roots and four quotients fewer in that
- * chain, and a tile's feet all before its legs, won at most 2 %. */
+ * of its instructions: four roots fewer beside the chain gained nothing, and what waits for nothing is cheapest beside it. A Zen 5 holds some
+ * 140 operations that wait, a twentieth of a leg, and so never sees the next leg's chain. At 16 lanes roots and quotients without latency
+ * would save a sixth of the solve, no masks 7 %, no stores to the stack a seventh.
+ * Two legs stage by stage in turn put two chains under way, for 0 % at 16 lanes and 1 to 2 % at 8; a copy of a structure with masks on that
+ * way costs 3 to 5 ns a foot, as 64 bytes are loaded where two were just stored and the load waits until all before it is done. Both legs
+ * in one piece outgrow the instruction cache (1.5 to 7 ns lost, scheduled by the compiler or not). Pairs of vectors (lane/lane_pair.h) lose
+ * 5 % at 8 lanes and win 0 to 5 % at 4; planes as gradients, with three roots and four quotients fewer in that chain, and a tile's feet all
+ * before its legs, won at most 2 %. */
 typedef struct leg_work {
     ground_plane plane;
     leg_carried *carried; /* only where there are bodies */
