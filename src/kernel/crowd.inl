@@ -183,7 +183,7 @@ lane_inline lf look_ahead(const phx_crowd_task *task, uint32_t group, uint32_t l
     }
     const lv3 path = level(up, v3_sub(ball, last_ball));
     const lf pace = f_div(f_sqrt(level_dot(up, path, path)), f_max(f_mul(length, dt), least));
-    const lf share = saturate(f_sub(f_add(pace, pace), f_splat(2.0f))); /* from 1 to 1.5 legs a second */
+    const lf share = saturate(f_sub(pace, f_splat(1.5f))); /* from 1.5 to 2.5 legs a second: slower feet tread about */
     const lf swing = f_load(state->swing.v + lane), swung = f_keep(swings, f_load(state->loose.swung.v + lane));
     const lm learnt = f_lt(zero, swing);
     const lf left = f_select(learnt, f_max(f_sub(f_sub(swing, swung), dt), zero), f_splat(0.1f)), frames = f_div(left, f_max(dt, f_splat(1e-6f)));
@@ -749,12 +749,14 @@ lane_inline void place_foot(const phx_crowd_task *task, const crowd_lanes *l, ui
     const lm near = f_le(v3_dot(offset, offset), f_splat(setup->relock_distance_squared));
     lm starts = setup->lock ? m_and(m_andnot(m_and(stands, work->entering), locked_before), m_and(near, f_lt(f_splat(0.5f), work->weight))) : m_from_bits(0);
     if (task->frame->bodies) starts = m_and(starts, work->carried->body.there); /* a body that is gone locks nobody */
-    if (m_any(starts)) { /* where its ray fell, if that is near: then the ground there is known */
-        const lv3 from = ball_ray_point(p.rays, lane, l->root);
-        const lv3 fell = raised(up, from, height_over(point, normal, work->per_up, from));
-        const lv3 to_ray = v3_reject(v3_sub(fell, new_ball), normal);
-        const lf shift = v3_length(v3_sub(to_ray, offset));
-        offset = v3_select(m_and(starts, f_lt(shift, f_mul(work->length, f_splat(0.02f)))), to_ray, offset);
+    if (m_any(starts)) { /* where its ray fell, if that is near, as the ground there is known; sooner where it was in the last frame, if it was low then */
+        const lm was_low = m_andnot(m_and(work->known, f_le(f_splat(1.0f), f_load(state->loose.support.v + lane))), is_marked(state, lane, PHX_MARK_LOCKED));
+        const lv3 was = v3_add(work->last_ball, level_load(setup, up, &state->ball_shift, lane)), from = ball_ray_point(p.rays, lane, l->root);
+        const lv3 stayed = raised(up, was, height_over(point, normal, work->per_up, was)), fell = raised(up, from, height_over(point, normal, work->per_up, from));
+        const lv3 to_last = v3_reject(v3_sub(stayed, new_ball), normal), to_ray = v3_reject(v3_sub(fell, new_ball), normal);
+        const lf near_by = f_mul(work->length, f_splat(0.02f));
+        const lm at_last = m_and(was_low, f_lt(v3_length(v3_sub(to_last, offset)), near_by)), at_ray = f_lt(v3_length(v3_sub(to_ray, offset)), near_by);
+        offset = v3_select(m_and(starts, m_or(at_last, at_ray)), v3_select(at_last, to_last, to_ray), offset);
     }
     new_heel = v3_add(new_heel, offset), new_ball = v3_add(new_ball, offset);
     const lv3 placed = raised(up, v3_add(new_ankle, offset), work->jump);

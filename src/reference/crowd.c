@@ -166,7 +166,7 @@ static float look_ahead(const phx_crowd_task *task, uint32_t group, uint32_t lan
         last_ball = last.there && last.generation == state->generation.v[lane] ? onto(&last, row3(&state->ball, lane)) : ball;
     }
     const phx_vec3 path = level(up, sub3(ball, last_ball));
-    const float pace = sqrtf(level_dot(up, path, path)) / max1(length * dt, 1e-20f), share = saturate(pace + pace - 2.0f); /* from 1 to 1.5 legs a second */
+    const float pace = sqrtf(level_dot(up, path, path)) / max1(length * dt, 1e-20f), share = saturate(pace - 1.5f); /* from 1.5 to 2.5 legs a second: slower feet tread about */
     const float swing = state->swing.v[lane];
     const int learnt = 0.0f < swing;
     const float left = learnt ? max1((swing - state->loose.swung.v[lane]) - dt, 0.0f) : 0.1f, frames = left / max1(dt, 1e-6f);
@@ -517,10 +517,15 @@ static leg_work place_foot(const phx_crowd_task *task, const one *o, uint32_t le
     if (locked) offset = to_lock;
     int starts = setup->lock && stands && entering && !locked_before && dot3(offset, offset) <= setup->relock_distance_squared && 0.5f < weight;
     if (task->frame->bodies) starts = starts && body.there; /* a body that is gone locks nobody */
-    if (starts) { /* where its ray fell, if that is near: then the ground there is known */
+    if (starts) { /* where its ray fell, if that is near, as the ground there is known; sooner where it was in the last frame, if it was low then */
+        const int was_low = known && !phx_is_marked(state, lane, PHX_MARK_LOCKED) && 1.0f <= state->loose.support.v[lane];
+        const phx_vec3 was = add3(last_ball, level_row(setup, &state->ball_shift, lane));
         const phx_vec3 fell = raised(up, ball_ray_point, height_over(plane.point, plane.normal, per_up, ball_ray_point));
-        const phx_vec3 to_ray = reject3(sub3(fell, new_ball), plane.normal);
-        if (length3(sub3(to_ray, offset)) < length * 0.02f) offset = to_ray;
+        const phx_vec3 stayed = raised(up, was, height_over(plane.point, plane.normal, per_up, was));
+        const phx_vec3 to_ray = reject3(sub3(fell, new_ball), plane.normal), to_last = reject3(sub3(stayed, new_ball), plane.normal);
+        const float near = length * 0.02f;
+        if (was_low && length3(sub3(to_last, offset)) < near) offset = to_last;
+        else if (length3(sub3(to_ray, offset)) < near) offset = to_ray;
     }
     new_heel = add3(new_heel, offset), new_ball = add3(new_ball, offset);
     const phx_vec3 placed = raised(up, add3(new_ankle, offset), jump);

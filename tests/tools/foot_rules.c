@@ -29,6 +29,24 @@ static void locks_do_not_chatter(void **state) {
     json_decref(root);
 }
 
+/* A foot that stopped between two frames stood already in the first of them, where it was low: it is locked there, and does not slide by the
+ * 6 mm that it still went. One that was 50 mm up then is locked where it came down. */
+static void a_foot_that_stops_between_frames_does_not_slide(void **state) {
+    (void)state;
+    json_t *root = run_scenario("stops_between_frames");
+    size_t stop = 1; /* a foot's first frame knows no speed */
+    while (stop < frames_of(root) && !locked(frame_of(root, stop), 0)) ++stop;
+    assert_in_range(stop, 10, 12);
+    for (size_t leg = 0; leg < 2; ++leg) {
+        const point before = point_of(leg_of(frame_of(root, stop - 1), leg), "ball");
+        for (size_t f = stop; f < frames_of(root); ++f) {
+            assert_true(locked(frame_of(root, f), leg));
+            assert_near("ball", point_of(leg_of(frame_of(root, f), leg), "ball").z - before.z, leg == 0 ? 0 : 0.006, 1e-5);
+        }
+    }
+    json_decref(root);
+}
+
 static point in_platform(point p, size_t frame) {
     const double t = (double)(frame + 1) / 60, angle = 20 * t * pi / 180, x = p.x - 0.8 * t, z = p.z - 0.5 * t;
     return (point){cos(angle) * x - sin(angle) * z, p.y, sin(angle) * x + cos(angle) * z};
@@ -268,6 +286,7 @@ static void the_order_of_legs_does_not_matter(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(locks_do_not_chatter),
+        cmocka_unit_test(a_foot_that_stops_between_frames_does_not_slide),
         cmocka_unit_test(locked_feet_ride_and_turn_with_their_body),
         cmocka_unit_test(a_body_that_is_replaced_moves_nobody),
         cmocka_unit_test(a_cube_that_rolls_throws_nobody),

@@ -16,8 +16,8 @@ static const struct {
     {"aim", 0xe6934ffcfa8cd1bcu},
     {"limit", 0x12e0910efdfefbe2u},
     {"pose", 0x1869b31d9d20f79cu},
-    {"crowd", 0x4377b71ddfcb4b57u},
-    {"tiles", 0x404a70c7c0390170u},
+    {"crowd", 0xd5040bd929c2e4e0u},
+    {"tiles", 0xc990a0093f3a0d61u},
 };
 
 #endif
