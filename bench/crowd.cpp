@@ -9,6 +9,8 @@
 #include <set>
 #include <thread>
 #include <utility>
+
+#include <pthread.h>
 #if defined(__x86_64__)
 #include <x86intrin.h>
 #endif
@@ -131,6 +133,7 @@ class walking_crowd {
     }
     ~walking_crowd() { phx_crowd_destroy(crowd_); }
     uint32_t tiles() const { return phx_crowd_frame_tiles(crowd_, &frame_); }
+    uint32_t first_tile(uint32_t thread, uint32_t threads) const { return uint32_t(uint64_t(tiles()) * thread / threads); }
     double still() const { /* share that was not solved in the last frame */
         uint32_t found = 0;
         for (uint32_t c = 0; c < count_; ++c) {
@@ -179,10 +182,11 @@ class walking_crowd {
     }
     enum { counted_characters = 320 };
 
-    /* the engine's part of a frame: new animated poses, roots moved on */
-    void animate() {
-        time_ += step_seconds;
-        for (uint32_t c = 0; c < count_; ++c) {
+    /* the engine's part of a frame: new animated poses, roots moved on; of the tiles of one of the threads */
+    void animate() { advance(), animate(0, 1); }
+    void advance() { time_ += step_seconds; }
+    void animate(uint32_t thread, uint32_t threads) {
+        for (uint32_t c = first_tile(thread, threads) * PHX_TILE_CHARACTERS; c < std::min(first_tile(thread + 1, threads) * PHX_TILE_CHARACTERS, count_); ++c) {
             const uint32_t phase = (c * 7 + uint32_t(time_ / cycle_seconds * float(phases))) % phases;
             const phx_transform *from = stands_ ? rig_.idle : rig_.clip + phase * joint_count;
             if (layout_ == PHX_POSE_AOS) {
@@ -209,8 +213,7 @@ class walking_crowd {
         phx_crowd_frame frame = frame_;
         frame.worker = thread;
         uint64_t in_prepare = 0, in_solve = 0;
-        const uint32_t first = uint32_t(uint64_t(tiles()) * thread / threads), last = uint32_t(uint64_t(tiles()) * (thread + 1) / threads);
-        for (uint32_t tile = first; tile < last; ++tile) {
+        for (uint32_t tile = first_tile(thread, threads); tile < first_tile(thread + 1, threads); ++tile) {
             const uint64_t start = ticks::now();
             const phx_ray_blocks rays = phx_crowd_prepare(crowd_, &frame, tile);
             in_prepare += ticks::now() - start;
@@ -237,21 +240,40 @@ class walking_crowd {
     float time_ = 0.0f;
 };
 
+/* Threads that take turns on the cores would find each character's state in another core's cache. */
+void stay_on_core(uint32_t thread) {
+    cpu_set_t allowed, one;
+    if (pthread_getaffinity_np(pthread_self(), sizeof allowed, &allowed) != 0 || CPU_COUNT(&allowed) == 0) return;
+    uint32_t skip = thread % uint32_t(CPU_COUNT(&allowed));
+    for (int core = 0; core < CPU_SETSIZE; ++core)
+        if (CPU_ISSET(core, &allowed) && skip-- == 0) {
+            CPU_ZERO(&one);
+            CPU_SET(core, &one);
+            pthread_setaffinity_np(pthread_self(), sizeof one, &one);
+            return;
+        }
+}
+
 /* ns_per_foot is what prepare and solve take, on one core; animation and casting stand between them and are not counted, so this
  * benchmark's own time column says nothing. */
 void crowd(benchmark::State &state, const phx_backend *backend, uint32_t count, phx_pose_layout layout, uint32_t threads, bool stands = false, float still = 0) {
     walking_crowd walkers(backend, count, layout, threads, stands, still);
     uint64_t prepared = 0, solved = 0;
     for (auto _ : state) {
-        walkers.animate();
         if (threads == 1) {
+            walkers.animate();
             walkers.solve(0, 1, &prepared, &solved);
             continue;
         }
+        walkers.advance();
         std::vector<std::thread> workers;
         std::vector<uint64_t> times(threads * 16); /* one line a thread */
         for (uint32_t t = 0; t < threads; ++t)
-            workers.emplace_back([&, t] { walkers.solve(t, threads, &times[t * 16], &times[t * 16 + 1]); });
+            workers.emplace_back([&, t] {
+                stay_on_core(t);
+                walkers.animate(t, threads);
+                walkers.solve(t, threads, &times[t * 16], &times[t * 16 + 1]);
+            });
         for (std::thread &worker : workers) worker.join();
         for (uint32_t t = 0; t < threads; ++t) prepared += times[t * 16], solved += times[t * 16 + 1];
     }

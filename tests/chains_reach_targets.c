@@ -104,7 +104,8 @@ typedef enum kind {
 } kind;
 
 /* Percent that arrive within 16 sweeps: from cold, from cold without restarts where that is asked, from warm; and on warm frames the
- * degrees that 99 of 100 joints turn less than: 15, but for the few chains that come back from full reach, which must bend. */
+ * degrees that 99 of 100 joints turn less than: 15, but for the few chains that come back from full reach, which must bend,
+ * and knees, which may fold up where steps are gentle for long. */
 typedef struct expectation {
     const char *name;
     double cold, alone, warm, turn;
@@ -113,7 +114,7 @@ static const expectation expected[KINDS] = {
     {"targets at 0.2-0.9 of reach", 99.9, 0, 99.9, 15}, {"at 0.95-1.0 of reach", 99.9, 0, 0, 25},
     {"on the line of a straight chain", 99.9, 0, 99.9, 15}, {"behind a straight chain", 99.9, 0, 99.9, 15},
     {"at the root", 99.9, 0, 99.9, 15}, {"folded 120-180 degrees", 99.7, 0, 99.9, 15},
-    {"free root, knees 0-150 degrees", 99.9, 99.9, 99.8, 15}, {"free root, cones of 45 degrees", 99.9, 99.9, 99.8, 15},
+    {"free root, knees 0-150 degrees", 99.9, 99.9, 99.8, 18}, {"free root, cones of 45 degrees", 99.9, 99.9, 99.8, 15},
     {"cones of 45 degrees, root too", 99, 99, 99.8, 15}, {"the same with twist +-30 degrees", 99, 99, 99.8, 15},
     {"hinges +-75 degrees, root too", 98.5, 95, 99.8, 15}, {"hinges 0-150 degrees, root too", 98.5, 90, 99.8, 15},
     {"human arm", 99, 98, 99.8, 15}, {"human leg", 99, 97, 99.8, 15}, {"human spine", 99, 99, 99.8, 15},
@@ -422,10 +423,57 @@ static void fabrik_chains_arrive_within_limits(void **state) {
     arrive_from_cold_and_from_warm(FABRIK, &r, FREE_ROOT_KNEES);
 }
 
+/* Targets that wander by 1 to 5 cm a frame for two thousand frames, each from where the last one ended: steps that share turns and never even
+ * them out would fold knees into hairpins, from which no sweep finds out. */
+static void chains_do_not_fold_up_over_many_frames(void **state) {
+    (void)state;
+    enum { N = 16, FRAMES = 2000 };
+    static const struct {
+        kind k;
+        solver by;
+        uint32_t bones;
+    } runs[] = {{FREE_ROOT_KNEES, CCD, 4}, {RANDOM, CCD, 4}, {RANDOM, CCD, 8}, {RANDOM, CCD, 16}};
+    const phx_backend *backend = phx_backend_best();
+    random_state r = random_seeded("wandering targets", 0x3A4D);
+    int failed = 0;
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; ++i) {
+        static chain chains[N];
+        phx_vec3 way[N];
+        rig body;
+        double sweeps = 0;
+        uint32_t stalled = 0;
+        for (uint32_t c = 0; c < N; ++c) make_chain(&r, runs[i].k, runs[i].bones, c == 0, &body, chains + c), way[c] = random_direction(&r);
+        phx_chain_job job = job_over(chains, N, &body);
+        solve(backend, runs[i].by, &job);
+        job.start = job.position;
+        for (int f = 0; f < FRAMES; ++f) {
+            for (uint32_t c = 0; c < N; ++c) {
+                chain *a = chains + c;
+                double total = 0;
+                for (uint32_t j = 0; j + 1 < body.joints; ++j) total += length(sub(a->position[j + 1], a->position[j]));
+                for (uint32_t j = 0; j < body.joints; ++j) a->rotation[j] = times4(a->correction[j], a->rotation[j]), a->position[j] = a->solved[j];
+                way[c] = unit(add(way[c], times(random_direction(&r), 0.3f)));
+                const phx_vec3 tip = a->position[body.joints - 1], on = add(tip, times(way[c], random_float(&r, 0.01f, 0.05f)));
+                const double far = length(sub(on, a->position[0]));
+                if (far < 0.2 * total || 0.9 * total < far) way[c] = unit(far < 0.2 * total ? sub(tip, a->position[0]) : sub(a->position[0], tip)), a->target = add(tip, times(way[c], 0.01f));
+                else a->target = on;
+            }
+            solve(backend, runs[i].by, &job);
+            for (uint32_t c = 0; c < N; ++c) stalled += !(chains[c].result.flags & PHX_FLAG_REACHED), sweeps += chains[c].result.iterations;
+        }
+        sweeps /= N * FRAMES;
+        print_message("%-34s %5u, by %s: %.3f sweeps a frame, %u of %u stalled\n", expected[runs[i].k].name, runs[i].bones, runs[i].by == CCD ? "ccd" : "fabrik",
+                      sweeps, stalled, N * FRAMES);
+        failed |= stalled > N * FRAMES / 1000 || sweeps > 1.1;
+    }
+    assert_false(failed);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ccd_chains_arrive),
         cmocka_unit_test(fabrik_chains_arrive_within_limits),
+        cmocka_unit_test(chains_do_not_fold_up_over_many_frames),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

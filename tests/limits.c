@@ -198,6 +198,23 @@ static void a_range_may_pass_pi(void **state) {
     }
 }
 
+/* angles whose cosines are all 1: a hinge that is held, and a bone that may not twist */
+static void narrow_ranges_hold(void **state) {
+    (void)state;
+    const double x[3] = {1, 0, 0};
+    FOR_EACH_BACKEND(backend) for (int twists = 0; twists < 2; ++twists) for (double middle = -2; middle <= 2; middle += 0.5) {
+        for (double range = 0; range < 0.04; range = range > 0 ? range * 3 : 1e-5) {
+            phx_limit limit = phx_limit_hinge((phx_vec3){1, 0, 0}, (float)(middle - range), (float)(middle + range));
+            if (twists) limit = phx_limit_cone((phx_vec3){1, 0, 0}, 1.0f), limit.twist_min = (float)(middle - range), limit.twist_max = (float)(middle + range);
+            for (double beyond = -0.01; beyond <= 0.01; beyond += 0.00017) {
+                const double in = middle + beyond, right = middle + fmax(-range, fmin(range, beyond));
+                const phx_quat out = apply(backend, &limit, narrow(about(x, in)), NULL);
+                assert_true(fabs(remainder(2 * atan2(out.x, out.w) - right, 2 * PI)) < 2e-6);
+            }
+        }
+    }
+}
+
 /* A bone along x that may nod about z, and hardly about y: what it is turned about y is taken back, what it nods is not. */
 static void a_narrow_ellipse_keeps_the_part_along_its_long_axis(void **state) {
     (void)state;
@@ -461,6 +478,7 @@ int main(void) {
         cmocka_unit_test(hinge_keeps_the_sign_of_its_angle),
         cmocka_unit_test(what_a_hinge_has_no_use_for_is_not_read),
         cmocka_unit_test(a_range_may_pass_pi),
+        cmocka_unit_test(narrow_ranges_hold),
         cmocka_unit_test(a_side_near_the_axis_is_made_orthogonal),
         cmocka_unit_test(limits_applied_again_and_again_do_not_creep),
         cmocka_unit_test(a_narrow_ellipse_keeps_the_part_along_its_long_axis),

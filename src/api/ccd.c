@@ -51,8 +51,14 @@ void phx_ccd_prepare(const phx_ccd_params *params, uint32_t joints, const phx_li
     for (uint32_t j = 0; j + 1 < joints; ++j) setup->weight[j] = joint_weights ? joint_weights[j] : 1.0f;
     const phx_limit_type root = setup->chain.limited ? setup->chain.limits[params->from].type : PHX_LIMIT_NONE;
     setup->root_free = setup->weight[params->from] == 1.0f && root == PHX_LIMIT_NONE;
-    setup->near = setup->root_free || root == PHX_LIMIT_HINGE ? 0.1f : 0.05f;
-    setup->near_reach = setup->root_free ? 0.9f : 1.0f;
+    /* Share steps alone never even bends out: beside hinges under a free root they fold neighbours into hairpins within some hundred frames,
+     * where the distance step would open them; of long chains they take more sweeps. So there only where a small miss would turn the whole
+     * chain far, near its root. */
+    int hinged = 0;
+    for (uint32_t j = params->from; setup->chain.limited && j + 1 < joints; ++j) hinged |= setup->chain.limits[j].type == PHX_LIMIT_HINGE;
+    const int is_long = joints - params->from > 6;
+    if (setup->root_free) setup->near = 0.1f, setup->near_reach = hinged ? 0.2f : is_long ? 0.3f : 0.9f;
+    else setup->near = root == PHX_LIMIT_HINGE ? 0.1f : 0.05f, setup->near_reach = 1.0f;
     if (!setup->chain.limited) return;
     for (uint32_t j = 0; j < joints; ++j) {
         const phx_limit_setup *limit = &setup->chain.limits[j];

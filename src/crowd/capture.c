@@ -291,7 +291,7 @@ phx_status phx_capture_tile(const phx_crowd *crowd, const phx_crowd_frame *frame
     uint32_t first;
     if (!begun(crowd, frame, bytes, &l, &first)) return PHX_ERROR_STATE;
     if (tile >= phx_crowd_frame_tiles(crowd, frame)) return PHX_ERROR_COUNT;
-    const size_t workspace = phx_workspace_of(crowd, frame, tile) * PHX_TILE_GROUPS;
+    const phx_ray_block *rays = phx_in_workspace(crowd, crowd->rays, phx_workspace_of(crowd, frame, tile));
     for (uint32_t i = 0; i < PHX_TILE_CHARACTERS; ++i) {
         const uint32_t character = tile * PHX_TILE_CHARACTERS + i, lane = i % PHX_BLOCK_LANES;
         if (character < first || character - first >= l.characters) continue;
@@ -301,7 +301,7 @@ phx_status phx_capture_tile(const phx_crowd *crowd, const phx_crowd_frame *frame
         put_word(&c, 1);
         for (uint32_t leg = 0; leg < l.legs; ++leg) {
             for (uint32_t end = 0; end < 2; ++end) {
-                const phx_ray_block *ray = crowd->rays + ((workspace + i / PHX_BLOCK_LANES) * l.legs + leg) * 2 + end;
+                const phx_ray_block *ray = rays + (i / PHX_BLOCK_LANES * l.legs + leg) * 2 + end;
                 put_float(&c, ray->org_x[lane]), put_float(&c, ray->org_y[lane]), put_float(&c, ray->org_z[lane]);
                 put_float(&c, ray->tfar[lane]);
                 put_float(&c, ray->Ng_x[lane]), put_float(&c, ray->Ng_y[lane]), put_float(&c, ray->Ng_z[lane]);

@@ -320,16 +320,21 @@ static phx_crowd *lay_out(arena *a, const phx_crowd_def *def, uint32_t slot_coun
     const int still = 0.0f < def->params.still_tolerance;
     phx_character_still *stills = still ? take(a, tiles * PHX_TILE_GROUPS * sizeof *stills) : NULL;
     phx_leg_still *still_legs = still ? take(a, tiles * PHX_TILE_GROUPS * legs * sizeof *still_legs) : NULL;
-    phx_rows4 *root_rotation = take(a, workspaces * PHX_TILE_GROUPS * sizeof *root_rotation);
-    phx_rows3 *root_position = take(a, workspaces * PHX_TILE_GROUPS * sizeof *root_position);
-    phx_rows1 *good = take(a, workspaces * PHX_TILE_GROUPS * sizeof *good);
-    phx_joint_rows *joint_rows = take(a, workspaces * PHX_TILE_GROUPS * slot_count * sizeof *joint_rows);
-    phx_rows3 *scales = def->scaled ? take(a, workspaces * PHX_TILE_GROUPS * slot_count * sizeof *scales) : NULL;
-    phx_foot_rows *feet = take(a, workspaces * PHX_TILE_GROUPS * legs * sizeof *feet);
-    phx_ray_block *rays = take(a, workspaces * PHX_TILE_GROUPS * legs * 2 * sizeof *rays);
-    phx_prepared *prepared = take(a, workspaces * sizeof *prepared);
+    /* Workspaces lie one after the other, a page apart where workers have them: processors fetch ahead of what is written, and a worker
+     * would take its neighbour's lines away all the time (two on a Zen 5 took twice as long). */
+    const size_t first_workspace = a->used;
+    phx_rows4 *root_rotation = take(a, PHX_TILE_GROUPS * sizeof *root_rotation);
+    phx_rows3 *root_position = take(a, PHX_TILE_GROUPS * sizeof *root_position);
+    phx_rows1 *good = take(a, PHX_TILE_GROUPS * sizeof *good);
+    phx_joint_rows *joint_rows = take(a, PHX_TILE_GROUPS * slot_count * sizeof *joint_rows);
+    phx_rows3 *scales = def->scaled ? take(a, PHX_TILE_GROUPS * slot_count * sizeof *scales) : NULL;
+    phx_foot_rows *feet = take(a, PHX_TILE_GROUPS * legs * sizeof *feet);
+    phx_ray_block *rays = take(a, PHX_TILE_GROUPS * legs * 2 * sizeof *rays);
+    phx_prepared *prepared = take(a, sizeof *prepared);
+    const size_t workspace_bytes = a->used - first_workspace + (def->workspaces > 1 ? 4096 : 0);
+    a->used += (workspaces - 1) * workspace_bytes;
     if (!crowd) return NULL;
-    crowd->prepared = prepared;
+    crowd->prepared = prepared, crowd->workspace_bytes = workspace_bytes;
     crowd->tiles = (uint32_t)tiles, crowd->workspaces = (uint32_t)workspaces, crowd->per_tile = def->workspaces == 0;
     crowd->characters = characters, crowd->legs = leg_states, crowd->velocities = velocities, crowd->carried = carried, crowd->replays = replays;
     crowd->pelvises = pelvises, crowd->stills = stills, crowd->still_legs = still_legs;
@@ -386,9 +391,9 @@ phx_crowd *phx_crowd_create(const phx_crowd_def *def, phx_report *report) {
     allocator.release(allocator.context, scratch);
 
     /* what never changes in a ray is written once */
-    const size_t blocks = (size_t)crowd->workspaces * PHX_TILE_GROUPS * def->leg_count * 2;
-    for (size_t b = 0; b < blocks; ++b) {
-        phx_ray_block *ray = crowd->rays + b;
+    const size_t blocks = (size_t)PHX_TILE_GROUPS * def->leg_count * 2;
+    for (size_t b = 0; b < crowd->workspaces * blocks; ++b) {
+        phx_ray_block *ray = (phx_ray_block *)phx_in_workspace(crowd, crowd->rays, b / blocks) + b % blocks;
         for (int lane = 0; lane < PHX_BLOCK_LANES; ++lane) {
             ray->dir_x[lane] = -def->up.x, ray->dir_y[lane] = -def->up.y, ray->dir_z[lane] = -def->up.z;
             ray->mask[lane] = 0xFFFFFFFFu, ray->geomID[lane] = ray->instID[lane] = PHX_NO_HIT;
@@ -468,19 +473,20 @@ phx_crowd_step phx_crowd_step_of(const phx_crowd_setup *setup, float dt) {
 /* to be solved, or only prepared */
 static phx_crowd_task task_of(phx_crowd *crowd, const phx_crowd_frame *frame, uint32_t tile, int solved) {
     const phx_crowd_setup *setup = &crowd->setup;
-    const size_t groups = PHX_TILE_GROUPS, workspace = phx_workspace_of(crowd, frame, tile) * groups, state = tile * groups;
+    const size_t groups = PHX_TILE_GROUPS, workspace = phx_workspace_of(crowd, frame, tile), state = tile * groups;
     const float dt = frame->dt > 0.0f ? min1(frame->dt, 1e6f) : 0.0f; /* NaN and negative: 0 */
     phx_crowd_task task;
     task.setup = setup, task.frame = frame;
     task.step = solved ? phx_crowd_step_of(setup, dt) : (phx_crowd_step){.dt = dt}; /* preparing asks for no filter */
     task.first = tile * PHX_TILE_CHARACTERS;
     task.count = frame->count - task.first < PHX_TILE_CHARACTERS ? frame->count - task.first : PHX_TILE_CHARACTERS;
-    task.root_rotation = crowd->root_rotation + workspace, task.root_position = crowd->root_position + workspace;
-    task.good = crowd->good + workspace;
-    task.joints = crowd->joints + workspace * setup->plan.count;
-    task.scales = crowd->scales ? crowd->scales + workspace * setup->plan.count : NULL;
-    task.feet = crowd->feet + workspace * setup->leg_count;
-    task.rays = crowd->rays + workspace * setup->leg_count * 2;
+    task.root_rotation = phx_in_workspace(crowd, crowd->root_rotation, workspace);
+    task.root_position = phx_in_workspace(crowd, crowd->root_position, workspace);
+    task.good = phx_in_workspace(crowd, crowd->good, workspace);
+    task.joints = phx_in_workspace(crowd, crowd->joints, workspace);
+    task.scales = phx_in_workspace(crowd, crowd->scales, workspace);
+    task.feet = phx_in_workspace(crowd, crowd->feet, workspace);
+    task.rays = phx_in_workspace(crowd, crowd->rays, workspace);
     task.characters = crowd->characters + state;
     task.legs = crowd->legs + state * setup->leg_count;
     task.velocities = crowd->velocities ? crowd->velocities + state : NULL;
@@ -499,7 +505,7 @@ phx_ray_blocks phx_crowd_prepare(phx_crowd *crowd, const phx_crowd_frame *frame,
     if (validate(crowd, frame, 0, NULL) || tile >= phx_crowd_frame_tiles(crowd, frame)) return rays;
     phx_crowd_task task = task_of(crowd, frame, tile, 0);
     task.wanted = rays.active;
-    crowd->prepared[phx_workspace_of(crowd, frame, tile)] = (phx_prepared){tile + 1, task.count};
+    *(phx_prepared *)phx_in_workspace(crowd, crowd->prepared, phx_workspace_of(crowd, frame, tile)) = (phx_prepared){tile + 1, task.count};
     crowd->backend->crowd_prepare(&task);
     const uint32_t groups = (task.count + PHX_BLOCK_LANES - 1) / PHX_BLOCK_LANES;
     rays.blocks = task.rays, rays.count = groups * crowd->setup.leg_count * 2;
@@ -512,7 +518,7 @@ phx_status phx_crowd_solve(phx_crowd *crowd, const phx_crowd_frame *frame, uint3
     if (status) return status;
     if (tile >= phx_crowd_frame_tiles(crowd, frame)) return PHX_ERROR_COUNT;
     const phx_crowd_task task = task_of(crowd, frame, tile, 1);
-    phx_prepared *prepared = crowd->prepared + phx_workspace_of(crowd, frame, tile);
+    phx_prepared *prepared = phx_in_workspace(crowd, crowd->prepared, phx_workspace_of(crowd, frame, tile));
     if (prepared->tile != tile + 1 || prepared->count < task.count) return PHX_ERROR_STATE;
     prepared->tile = 0;
     crowd->backend->crowd_solve(&task);

@@ -219,7 +219,8 @@ struct phx_crowd {
     phx_pelvis_state *pelvises;      /* like characters */
     phx_character_still *stills;     /* like characters */
     phx_leg_still *still_legs;
-    /* workspaces: PHX_TILE_GROUPS entries (times slots, legs, rays) each */
+    /* the first workspace: PHX_TILE_GROUPS entries (times slots, legs, rays); the others lie workspace_bytes on, each */
+    size_t workspace_bytes;
     phx_rows4 *root_rotation;
     phx_rows3 *root_position;
     phx_rows1 *good;
@@ -233,6 +234,11 @@ struct phx_crowd {
 /* which workspace a tile has in this frame */
 static inline size_t phx_workspace_of(const phx_crowd *crowd, const phx_crowd_frame *frame, uint32_t tile) {
     return crowd->per_tile ? tile : frame->worker;
+}
+
+/* a workspace's own array, from the first one's; NULL stays */
+static inline void *phx_in_workspace(const phx_crowd *crowd, void *first, size_t workspace) {
+    return first ? (char *)first + workspace * crowd->workspace_bytes : NULL;
 }
 
 #endif

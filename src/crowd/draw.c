@@ -114,7 +114,8 @@ static void draw_leg(const pen *pen, const phx_crowd *crowd, const subject *s, u
     if (rig->limits) draw_bend_limits(pen, rig, hip, knee, ankle, forward);
     if (crowd->per_tile) {
         for (uint32_t end = 0; end < 2; ++end) {
-            const phx_ray_block *ray = crowd->rays + (group * setup->leg_count + leg) * 2 + end;
+            const phx_ray_block *ray = (phx_ray_block *)phx_in_workspace(crowd, crowd->rays, group / PHX_TILE_GROUPS) +
+                                       (group % PHX_TILE_GROUPS * setup->leg_count + leg) * 2 + end;
             const phx_vec3 origin = vec3(ray->org_x[lane], ray->org_y[lane], ray->org_z[lane]);
             const int hit = ray->geomID[lane] != PHX_NO_HIT;
             const float length = hit ? ray->tfar[lane] : setup->ray_length;

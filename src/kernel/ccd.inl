@@ -210,7 +210,7 @@ static inline void ccd_distance_joint(ccd_lanes *c, uint32_t j, lv3 *tip, lm lan
         lf c0 = f_mul(ab, inverse), s0 = f_mul(sx, inverse), axis_length = sx;
         const lm collinear = f_le(s0, direction_tolerance);
         if (m_any(m_and(collinear, lanes))) {
-            axis = v3_select(collinear, ccd_bend_axis(c, v3_scale(a, f_div(one, f_max(f_sqrt(aa), least)))), axis);
+            axis = v3_select(collinear, ccd_bend_axis(c, v3_scale(a, f_div(one, f_max(f_sqrt(aa), f_splat(1e-18f))))), axis);
             c0 = f_select(collinear, f_copysign(one, c0), c0), s0 = f_select(collinear, zero, s0);
             axis_length = f_select(collinear, one, axis_length);
         }

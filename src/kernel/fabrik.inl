@@ -707,7 +707,8 @@ static inline void fabrik_moves(fabrik_set *set, fabrik_back *back, fabrik_round
         const lv3 miss = v3_sub(rows3(back->joints + at, across), joint_at(set, 0, v));
         const lf k = f_load(round->cosines + at), length = bone_length(set, bones - 1, v), least = f_mul(f_mul(length, length), f_splat(1e-3f));
         const lv3 way = v3_sub(u, v3_scale(bone, k));
-        set_rows3(round->move + at, across, v3_scale(way, f_div(f_mul(k, v3_dot(bone, miss)), f_some(f_max(v3_dot(way, way), least)))));
+        const lf carried = f_keep(set->active[v], f_mul(k, v3_dot(bone, miss))); /* idle lanes must not overflow */
+        set_rows3(round->move + at, across, v3_scale(way, f_div(carried, f_some(f_max(v3_dot(way, way), least)))));
     }
 }
 

@@ -10,7 +10,7 @@ static inline lm limit_twist(const phx_limit_setup *limit, lf *p, lf *w) {
     const lf middle_cos = f_splat(limit->middle_cos), middle_sin = f_splat(limit->middle_sin);
     const lf range_cos = f_splat(limit->range_cos), range_sin = f_splat(limit->range_sin);
     lf c = f_add(f_mul(*w, middle_cos), f_mul(*p, middle_sin)), s = f_sub(f_mul(*p, middle_cos), f_mul(*w, middle_sin));
-    const lm outside = f_lt(f_abs(c), range_cos);
+    const lm outside = limit->range_cos > 0.9999f ? f_lt(f_splat(limit->range_sin + 2e-7f), f_abs(s)) : f_lt(f_abs(c), range_cos); /* cosines of small angles are all 1 */
     s = f_copysign(range_sin, f_mul(s, f_copysign(f_splat(1.0f), c)));
     c = range_cos;
     *w = f_select(outside, f_sub(f_mul(c, middle_cos), f_mul(s, middle_sin)), *w);

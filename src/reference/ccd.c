@@ -174,7 +174,7 @@ static void distance_step(ccd_chain *c) {
             phx_vec3 axis = x;
             float c0 = ab * inverse, s0 = sx * inverse, axis_length = sx;
             if (s0 <= setup->direction_tolerance) {
-                axis = bend_axis(c, scale3(a, 1.0f / max1(sqrtf(aa), 1e-8f)));
+                axis = bend_axis(c, scale3(a, 1.0f / max1(sqrtf(aa), 1e-18f)));
                 c0 = copysignf(1.0f, c0), s0 = 0.0f, axis_length = 1.0f;
             }
             float c1 = min1(max1(c0 - gap * (0.5f * inverse), -1.0f), 1.0f);

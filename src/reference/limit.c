@@ -5,7 +5,7 @@
 /* half-angle sine *p and cosine *w into the range; 1 where they had to move */
 static int clamp_twist(const phx_limit_setup *limit, float *p, float *w) {
     const float c = *w * limit->middle_cos + *p * limit->middle_sin, s = *p * limit->middle_cos - *w * limit->middle_sin;
-    if (!(fabsf(c) < limit->range_cos)) return 0;
+    if (!(limit->range_cos > 0.9999f ? limit->range_sin + 2e-7f < fabsf(s) : fabsf(c) < limit->range_cos)) return 0; /* cosines of small angles are all 1 */
     const float end = copysignf(limit->range_sin, s * copysignf(1.0f, c));
     *w = limit->range_cos * limit->middle_cos - end * limit->middle_sin;
     *p = end * limit->middle_cos + limit->range_cos * limit->middle_sin;

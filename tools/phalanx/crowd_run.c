@@ -13,13 +13,19 @@
 
 enum { SAMPLING, PREPARE, CAST, SOLVE, STAGES };
 
+/* The next tile of one worker's range, from its first on; apart from the others' cache lines. */
+typedef struct next_tile {
+    atomic_uint tile;
+    char apart[124];
+} next_tile;
+
 /* One pass over the same frames: the backend asked for, or the reference. */
 typedef struct pass {
     phx_crowd *crowd;
     phx_transform *poses;
     uint32_t characters, frames;
     uint64_t *spent; /* [frame][worker][stage] nanoseconds */
-    atomic_uint next_tile;
+    next_tile *next; /* a worker's own range */
 } pass;
 
 typedef struct stage_run {
@@ -189,10 +195,15 @@ static void run_pass(stage_run *s, pass *pass, uint32_t worker, uint32_t frame) 
     phx_crowd_frame view = view_of(s, pass, worker);
     /* several in a row, as each fetches the memory of the next one; few enough that the workers end together */
     const uint32_t tiles = phx_crowd_frame_tiles(pass->crowd, &view), share = tiles / (8 * s->workers), length = share < 1 ? 1 : share < 8 ? share : 8;
-    for (;;) {
-        const uint32_t first = atomic_fetch_add_explicit(&pass->next_tile, length, memory_order_relaxed);
-        if (first >= tiles) break;
-        for (uint32_t tile = first; tile < first + length && tile < tiles; ++tile) run_tile(s, pass, &view, worker, frame, tile);
+    /* first those that this worker had in the last frame, as its core's cache has them, then what others have left */
+    for (uint32_t k = 0; k < s->workers; ++k) {
+        const uint32_t whose = (worker + k) % s->workers;
+        const uint32_t begin = (uint32_t)((uint64_t)tiles * whose / s->workers), end = (uint32_t)((uint64_t)tiles * (whose + 1) / s->workers);
+        for (;;) {
+            const uint32_t first = begin + atomic_fetch_add_explicit(&pass->next[whose].tile, length, memory_order_relaxed);
+            if (first >= end) break;
+            for (uint32_t tile = first; tile < first + length && tile < end; ++tile) run_tile(s, pass, &view, worker, frame, tile);
+        }
     }
 }
 
@@ -232,10 +243,8 @@ static void *work(void *argument) {
     uint64_t started = now(), shown = 0;
     for (uint32_t frame = 0; frame < s->options->frames; ++frame) {
         const bool again = s->again.crowd != NULL && frame < s->again.frames;
-        if (start->worker == 0) {
-            atomic_store(&s->first.next_tile, 0);
-            atomic_store(&s->again.next_tile, 0);
-        }
+        atomic_store(&s->first.next[start->worker].tile, 0);
+        if (again) atomic_store(&s->again.next[start->worker].tile, 0);
         if (start->worker == 0) begin_capture(s, frame);
         pthread_barrier_wait(&s->barrier);
         run_pass(s, &s->first, start->worker, frame);
@@ -339,6 +348,7 @@ static bool make_pass(stage_run *s, pass *pass, const phx_backend *backend, uint
     pass->crowd = phx_crowd_create(&def, &report);
     if (pass->crowd == NULL) return io_fail(error, "the crowd cannot be made: %s", report.text);
     pass->poses = io_allocate((size_t)characters * motion->joint_count, sizeof *pass->poses);
+    pass->next = io_allocate(s->workers, sizeof *pass->next);
     pass->spent = io_allocate((size_t)frames * s->workers * STAGES, sizeof *pass->spent);
     return true;
 }
@@ -347,6 +357,7 @@ static void free_pass(pass *pass) {
     phx_crowd_destroy(pass->crowd);
     free(pass->poses);
     free(pass->spent);
+    free(pass->next);
 }
 
 bool crowd_run_start(const crowd_run_options *options, crowd_run *run, io_error *error) {

@@ -11,8 +11,8 @@ static const struct {
     uint64_t hash;
 } golden[] = {
     {"two_bone", 0xe88b8092fd700b4au},
-    {"fabrik", 0x3b3cd52a1443512cu},
-    {"ccd", 0x78467a6f2ad7412au},
+    {"fabrik", 0x412f6ce11dbff35du},
+    {"ccd", 0xa6bfc8436f9763ceu},
     {"aim", 0xe6934ffcfa8cd1bcu},
     {"limit", 0x12e0910efdfefbe2u},
     {"pose", 0x1869b31d9d20f79cu},
