@@ -238,7 +238,8 @@ typedef void (*phx_cast_function)(void *context, phx_ray_blocks rays);
 /* The work of a few tiles in a row. */
 typedef void (*phx_task_function)(void *data, uint32_t index, uint32_t worker);
 /* The caller's job system: calls task(data, index, worker) once for every index below count, from any threads, and returns when all
- * are done. Two calls that run at once have different workers; worker < def.workspaces where that is not 0. */
+ * are done. Two calls that run at once have different workers; worker < def.workspaces where that is not 0. Fastest where each worker has a
+ * run of indices, the same in every frame: cores that work on neighbouring tiles at once slow each other. */
 typedef void (*phx_parallel_function)(void *context, uint32_t count, phx_task_function task, void *data);
 
 typedef struct phx_crowd_callbacks {
