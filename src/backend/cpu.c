@@ -1,4 +1,4 @@
-/* CPUID and XGETBV, asked afresh each time: pure, so no initialisation can race. Called by backend.c. */
+/* CPUID and XGETBV, asked afresh each time: pure, so no initialisation can race. Called by backend.c and crowd.c. */
 #include "cpu.h"
 
 enum { OSXSAVE = 1 << 27, AVX = 1 << 28, AVX2 = 1 << 5, XMM_YMM = 0x6, MASKS_ZMM = 0xE0 };
@@ -27,6 +27,12 @@ phx_cpu phx_cpu_detect(void) {
     if (__get_cpuid_count(7, 0, &a, &b, &c, &d)) leaf_7_ebx = b;
     return phx_cpu_decide(leaf_1_ecx, leaf_7_ebx, leaf_1_ecx & OSXSAVE ? saved_state() : 0); /* without OSXSAVE there is no XGETBV */
 }
+
+int phx_cpu_fetches_near(void) {
+    unsigned a = 0, b, c, d;
+    return __get_cpuid(1, &a, &b, &c, &d) && (a >> 8 & 15) + (a >> 20 & 255) == 26;
+}
 #else
 phx_cpu phx_cpu_detect(void) { return phx_cpu_decide(0, 0, 0); }
+int phx_cpu_fetches_near(void) { return 0; }
 #endif

@@ -1,4 +1,4 @@
-/* What this processor and operating system allow. Called by backend.c. */
+/* What this processor and operating system allow. Called by backend.c and crowd.c. */
 #ifndef PHX_CPU_H
 #define PHX_CPU_H
 #include <stdint.h>
@@ -9,4 +9,6 @@ typedef struct phx_cpu {
 phx_cpu phx_cpu_detect(void);
 /* what these words of CPUID and the state that XGETBV says is saved (0 where there is no XGETBV) allow */
 phx_cpu phx_cpu_decide(uint32_t leaf_1_ecx, uint32_t leaf_7_ebx, uint64_t saved_state);
+/* does it drop what is prefetched into the second level? AMD's family 26, Zen 5, does */
+int phx_cpu_fetches_near(void);
 #endif

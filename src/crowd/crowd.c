@@ -2,6 +2,7 @@
  * itself is in kernel/crowd.inl. */
 #define _DEFAULT_SOURCE /* madvise */
 #include "../backend/ops.h"
+#include "../backend/cpu.h"
 #include "../api/report.h"
 #include "../reference/scalar.h"
 #include <stdlib.h>
@@ -256,6 +257,7 @@ static void prepare_setup(const phx_crowd_def *def, const uint16_t *slots, phx_c
     setup->pelvis_shift = p->pelvis_shift, setup->max_pelvis_shift = p->max_pelvis_shift * per_metre;
     setup->pelvis_pitch = p->pelvis_pitch, setup->pelvis_roll = p->pelvis_roll, setup->max_pelvis_lean = p->max_pelvis_lean;
     setup->still = p->still_tolerance * per_metre;
+    setup->fetch_near = phx_cpu_fetches_near();
     setup->pelvis_rate = 1.67834699f / max1(p->pelvis_half_life, 1e-6f); /* (1 + x) e^-x = 1/2 */
 }
 

@@ -58,6 +58,7 @@ typedef struct phx_crowd_setup {
     float grip_half_life, pelvis_rate; /* pelvis_rate: of the critically damped spring, 1 / s */
     float pelvis_shift, max_pelvis_shift, pelvis_pitch, pelvis_roll, max_pelvis_lean;
     float still; /* tolerance; 0 = always solve */
+    int fetch_near; /* into which cache level memory is called ahead; no answer depends on it */
 } phx_crowd_setup;
 
 /* What a frame's dt means for each filter: the share of the old value that stays. */

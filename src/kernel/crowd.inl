@@ -1133,7 +1133,9 @@ lane_inline lf follow_pelvis(const phx_crowd_task *task, const crowd_lanes *l, l
 
 /* What the next tile will read, on its way into the second-level cache while this one is solved: the lines of the poses that the plan
  * touches, which no hardware prefetcher guesses, and the state. Asked for in bursts between the stages of the solve, few enough at a time
- * that the core does not wait for them. First-level prefetches and every other line lost a third, and prefetching while packing cost time. */
+ * that the core does not wait for them. First-level prefetches and every other line lost a third on a Zen 4, and prefetching while packing
+ * cost time. A Zen 5 drops what is asked into the second level, all of it for seconds on end, and so is asked into the first. Its state
+ * asked for by the group that is prepared, or left to the hardware, and one loop of equal bursts, won nothing there. */
 enum {
     AHEAD_LINES = 64,
     AHEAD_BURSTS = 14,      /* one a stage of two legs */
@@ -1142,6 +1144,7 @@ enum {
 typedef struct ahead {
     size_t until;   /* characters from this one on are not asked for */
     uint32_t burst; /* the next one */
+    int near;       /* into the first level */
     uint32_t count; /* offsets within a pose that lie on all the lines touched */
     size_t offsets[AHEAD_LINES];
 } ahead;
@@ -1154,53 +1157,62 @@ static void ahead_plan(ahead *a, const phx_crowd_task *task) {
     const size_t size = (translation_end > rotation_end ? translation_end : rotation_end) - first;
     a->count = 0;
     a->until = 0;
+    a->near = task->setup->fetch_near;
     const size_t states = (sizeof *task->characters + task->setup->leg_count * sizeof *task->legs) / PHX_BLOCK_LANES;
     if (task->frame->count * (plan->count * size + states) > AHEAD_WORTH) a->until = task->frame->count;
     if (poses->layout == PHX_POSE_ROWS) return;
-    size_t covered = 0; /* bytes below this one share a line with an offset before, whatever the pose's alignment */
+    size_t at = 0, end = 0; /* every 64 bytes of a stretch of joints, and its last one, lie on all its lines whatever the pose's alignment */
     for (uint32_t slot = 0; slot < plan->count; ++slot) {
-        const size_t from = (poses->layout == PHX_POSE_COMPACT ? slot : plan->joints[slot]) * poses->joint_stride + first, last = from + size - 1;
-        size_t at = slot > 0 && from < covered && covered < from + 64 ? covered : from;
-        for (; at < last && a->count < AHEAD_LINES; at += 64) a->offsets[a->count++] = at;
-        covered = at;
-        if (a->count < AHEAD_LINES) a->offsets[a->count++] = last;
+        const size_t from = (poses->layout == PHX_POSE_COMPACT ? slot : plan->joints[slot]) * poses->joint_stride + first;
+        if (slot > 0 && from > end + 64 && a->count < AHEAD_LINES) a->offsets[a->count++] = end;
+        if (slot == 0 || from > end + 64) at = from;
+        end = from + size - 1;
+        for (; at < end && a->count < AHEAD_LINES; at += 64) a->offsets[a->count++] = at;
     }
+    if (a->count < AHEAD_LINES) a->offsets[a->count++] = end;
 }
 
-lane_inline void prefetch_bytes(const void *from, const void *to) {
-    for (const char *line = from; line < (const char *)to; line += 64) lane_prefetch_far(line);
+static inline void ahead_line(const ahead *a, const void *line) {
+    if (a->near) lane_prefetch_once(line);
+    else lane_prefetch_far(line);
+}
+static inline void ahead_bytes(const ahead *a, const void *from, const void *to) {
+    for (const char *line = from; line < (const char *)to; line += 64) ahead_line(a, line);
 }
 
-/* the next of AHEAD_BURSTS shares of what LANES characters need */
-lane_inline void ahead_fetch(ahead *a, const phx_crowd_task *task, uint32_t group, uint32_t lane) {
+/* the next of AHEAD_BURSTS shares of what LANES characters need; out of line, as a leg's instructions hardly fit the cache */
+static lane_apart void ahead_burst(ahead *a, const phx_crowd_task *task, uint32_t group, uint32_t lane) {
     const phx_poses *poses = &task->frame->poses;
-    if (!a->until) return;
     const uint32_t burst = a->burst++;
     const size_t next = task->first + PHX_TILE_CHARACTERS + group * PHX_BLOCK_LANES + lane;
     if (burst >= AHEAD_BURSTS || next >= a->until) return;
     for (size_t k = next + burst * LANES / AHEAD_BURSTS; k < next + (burst + 1) * LANES / AHEAD_BURSTS && k < a->until; ++k) {
         const char *pose = (const char *)poses->data + k * poses->character_stride;
-        for (uint32_t line = 0; line < a->count; ++line) lane_prefetch_far(pose + a->offsets[line]);
+        for (uint32_t line = 0; line < a->count; ++line) ahead_line(a, pose + a->offsets[line]);
     }
     const uint32_t legs = task->setup->leg_count, share = burst + lane / LANES * AHEAD_BURSTS, shares = AHEAD_BURSTS * PHX_BLOCK_LANES / LANES;
     if (poses->layout == PHX_POSE_ROWS) { /* seven lines a joint */
         const phx_walk_plan *plan = &task->setup->plan;
         for (uint32_t slot = plan->count * share / shares; slot < plan->count * (share + 1) / shares; ++slot) {
             const float *rows = joint_row(poses, plan->joints[slot], task->first + PHX_TILE_CHARACTERS + group * PHX_BLOCK_LANES, 0, 0);
-            prefetch_bytes(rows, rows + 7 * PHX_BLOCK_LANES);
+            ahead_bytes(a, rows, rows + 7 * PHX_BLOCK_LANES);
         }
     }
     const char *states = (const char *)(task->legs + (group + PHX_TILE_GROUPS) * legs);
     const size_t size = legs * sizeof *task->legs / 64;
-    prefetch_bytes(states + size * share / shares * 64, states + size * (share + 1) / shares * 64);
+    ahead_bytes(a, states + size * share / shares * 64, states + size * (share + 1) / shares * 64);
     const phx_character_state *character = task->characters + group + PHX_TILE_GROUPS;
-    if (share == 0) prefetch_bytes(character, character + 1);
+    if (share == 0) ahead_bytes(a, character, character + 1);
     if (task->stills) { /* what still characters are told by, and repeat */
         const size_t at = (group + PHX_TILE_GROUPS) * legs, size_still = legs * sizeof *task->still_legs / 64, size_replay = legs * sizeof *task->replays / 64;
         const char *stills = (const char *)(task->still_legs + at), *replays = (const char *)(task->replays + at);
-        prefetch_bytes(stills + size_still * share / shares * 64, stills + size_still * (share + 1) / shares * 64);
-        prefetch_bytes(replays + size_replay * share / shares * 64, replays + size_replay * (share + 1) / shares * 64);
+        ahead_bytes(a, stills + size_still * share / shares * 64, stills + size_still * (share + 1) / shares * 64);
+        ahead_bytes(a, replays + size_replay * share / shares * 64, replays + size_replay * (share + 1) / shares * 64);
     }
+}
+
+lane_inline void ahead_fetch(ahead *a, const phx_crowd_task *task, uint32_t group, uint32_t lane) {
+    if (a->until) ahead_burst(a, task, group, lane);
 }
 
 /* Lanes whose last corrections may be repeated: everything that they were solved with is where it was, within the tolerance. */

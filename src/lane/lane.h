@@ -40,6 +40,7 @@
 #define lane_in_order() __asm__ volatile("" ::: "memory")
 #define lane_prefetch_far(address) __builtin_prefetch((address), 0, 2) /* into the second level */
 #define lane_prefetch(address) __builtin_prefetch((address), 0, 3)
+#define lane_prefetch_once(address) __builtin_prefetch((address), 0, 0) /* into the first level, first to leave it */
 #else
 #define lane_inline static inline
 #define lane_cold static
@@ -48,6 +49,7 @@
 #define lane_in_order() ((void)0)
 #define lane_prefetch(address) ((void)(address))
 #define lane_prefetch_far(address) ((void)(address))
+#define lane_prefetch_once(address) ((void)(address))
 #endif
 
 #if defined(PHX_PAIR)
