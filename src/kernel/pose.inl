@@ -59,10 +59,10 @@ lane_inline void walk_joints_of(int side_by_side, const phx_walk_plan *plan, con
     lq4 next_local;
     load_joint(poses, joint_index(poses, plan, 0), group, lane, s, side_by_side, &next_offset, &next_local);
     for (uint32_t slot = 0; slot < plan->count; ++slot) {
-        const uint32_t parent = plan->parents[slot], next = slot + 1 < plan->count ? slot + 1 : slot;
+        const uint32_t parent = plan->parents[slot];
         lv3 offset = next_offset;
         const lq4 local = next_local;
-        load_joint(poses, joint_index(poses, plan, next), group, lane, s, side_by_side, &next_offset, &next_local);
+        if (slot + 1 < plan->count) load_joint(poses, joint_index(poses, plan, slot + 1), group, lane, s, side_by_side, &next_offset, &next_local);
         lv3 scale = v3_splat(1.0f, 1.0f, 1.0f);
         if (scales) scale = load_scale(poses, joint_index(poses, plan, slot), group, lane, s);
         lv3 position;
