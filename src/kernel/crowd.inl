@@ -112,10 +112,11 @@ lane_inline lf ease(lf old, lf wanted, lf keep) { return f_select(f_lt(keep, f_s
 /* state that dies away lands on 0 long before it is denormal */
 lane_inline lf settle(lf a) { return f_keep(f_lt(f_splat(1e-9f), f_abs(a)), a); }
 lane_inline lv3 v3_settle(lv3 a) { return v3(settle(a.x), settle(a.y), settle(a.z)); }
-lane_inline lm is_marked(const phx_leg_state *leg, uint32_t lane, phx_mark mark) {
+lane_inline lm has_mark(li flags, phx_mark mark) {
     const li bit = i_splat((int32_t)mark);
-    return i_eq(i_and(i_load(leg->flags.v + lane), bit), bit);
+    return i_eq(i_and(flags, bit), bit);
 }
+lane_inline lm is_marked(const phx_leg_state *leg, uint32_t lane, phx_mark mark) { return has_mark(i_load(leg->flags.v + lane), mark); }
 lane_inline li mark_if(lm m, uint32_t mark) { return i_select(m, i_splat((int32_t)mark), i_splat(0)); }
 /* rows of the lanes in m only; nearly always that is all of them */
 lane_inline void f_store_where(lm m, float *p, lf a) { f_store(p, lane_rare(!m_all(m)) ? f_select(m, a, f_load(p)) : a); }
@@ -162,10 +163,10 @@ lane_inline lv3 into(const carrier *c, lv3 point) { return q4_rotate(q4_conjugat
 
 /* Where a swinging foot will stand: where it came to stand after its last swing, seen from the root, by the time that this swing has
  * taken as long; before a whole swing was seen, where its own speed takes it soon. The end of the ball's ray goes there, the more the
- * faster the foot is; on the way up the heel's ray takes its place, as it is the ball that meets the risers. Seconds until then; 0 where
- * the rays stay under heel and ball. */
+ * faster the foot is, and starts as much higher or lower as the root will be by then; on the way up the heel's ray takes its place, as it
+ * is the ball that meets the risers. Seconds until then; 0 where the rays stay under heel and ball. */
 lane_inline lf look_ahead(const phx_crowd_task *task, uint32_t group, uint32_t lane, uint32_t index, lup up, lm remembered, lv3 root, lq4 rotation,
-                          lv3 *heel_end, lv3 *ball_end) {
+                          lv3 *heel_end, lv3 *ball_end, lf *climb) {
     const phx_character_state *character = task->characters + group;
     const phx_leg_state *state = task->legs + index;
     const phx_foot_rows *foot = task->feet + index;
@@ -173,6 +174,7 @@ lane_inline lf look_ahead(const phx_crowd_task *task, uint32_t group, uint32_t l
     const lf zero = f_splat(0.0f), least = f_splat(1e-20f);
     const lf dt = f_add(f_splat(task->step.dt), f_load(character->skipped.v + lane)), length = f_load(foot->length.v + lane);
     const lm swings = m_andnot(m_and(m_and(remembered, is_marked(state, lane, PHX_MARK_KNOWN)), f_lt(zero, dt)), is_marked(state, lane, PHX_MARK_STANDS));
+    *climb = zero;
     if (!m_any(swings)) return zero;
     const lv3 travel = v3_sub(root, v3_load(&character->root, lane));
     lv3 last_ball = v3_sub(v3_load(&state->ball, lane), travel);
@@ -194,6 +196,8 @@ lane_inline lf look_ahead(const phx_crowd_task *task, uint32_t group, uint32_t l
     const lm looks = m_and(swings, m_and(f_lt(f_mul(near, near), squared), f_lt(squared, f_splat(1e12f))));
     const lm rises = m_and(looks, f_lt(height_of(up, v3_load(&state->point, lane)), f_load(state->ball_ground.v + lane)));
     *heel_end = v3_select(rises, *ball_end, *heel_end), *ball_end = v3_select(looks, v3_add(*ball_end, to), *ball_end);
+    const float most = task->setup->step_up * 0.7f; /* beyond it a root that steps would look over what is above */
+    *climb = f_keep(looks, f_min(f_max(f_mul(height_of(up, travel), f_mul(frames, share)), f_splat(-most)), f_splat(most)));
     return f_keep(looks, f_max(f_add(left, dt), f_splat(0.1f)));
 }
 
@@ -271,7 +275,8 @@ lane_inline void prepare_about(const phx_crowd_task *task, phx_up axis) {
                     const lv3 lock_point = v3_sub(v3_load(&state->lock_point, lane), v3_sub(root, v3_load(&character->root, lane)));
                     heel_end = v3_select(locked, v3_add(heel, v3_sub(lock_point, ball)), heel_end), ball_end = v3_select(locked, lock_point, ball_end);
                 }
-                f_store(foot->look.v + lane, look_ahead(task, group, lane, group * legs + leg, up, m_and(remembered, good), root, rotation, &heel_end, &ball_end));
+                lf climb;
+                f_store(foot->look.v + lane, look_ahead(task, group, lane, group * legs + leg, up, m_and(remembered, good), root, rotation, &heel_end, &ball_end, &climb));
                 lm ask = good;
                 if (reuse) {
                     const lv3 last = v3_sub(v3_load(&state->point, lane), v3_sub(root, v3_load(&character->root, lane)));
@@ -281,7 +286,8 @@ lane_inline void prepare_about(const phx_crowd_task *task, phx_up axis) {
                     ask = m_andnot(good, fresh);
                 }
                 for (int end = 0; end < 2; ++end) {
-                    const lv3 origin = v3_select(good, v3_add(root, at_height(up, end ? ball_end : heel_end, f_splat(setup->step_up))), none);
+                    const lf above = end ? f_add(f_splat(setup->step_up), climb) : f_splat(setup->step_up);
+                    const lv3 origin = v3_select(good, v3_add(root, at_height(up, end ? ball_end : heel_end, above)), none);
                     f_store(rays[end].org_x + lane, origin.x), f_store(rays[end].org_y + lane, origin.y), f_store(rays[end].org_z + lane, origin.z);
                     f_store(rays[end].tfar + lane, f_select(ask, f_splat(setup->ray_length), f_splat(-1.0f)));
                     i_store(rays[end].geomID + lane, i_splat(-1));
@@ -571,7 +577,7 @@ lane_inline void choose_ground(const phx_crowd_task *task, const crowd_lanes *l,
     lf height = height_over(plane.point, plane.normal, per_up, floor_point), low = height, stepped = f_sub(last_height, height);
     const lm looks = m_and(f_lt(zero, look), plane.ball_hit);
     if (m_any(looks)) {
-        const lf rest = f_max(f_sub(one, f_div(l->dt, f_select(looks, look, one))), zero), keep = f_mul(rest, rest);
+        const lf rest = f_max(f_sub(one, f_div(l->dt, f_select(looks, look, one))), zero), keep = f_mul(rest, f_add(f_mul(rest, f_splat(0.9f)), f_splat(0.1f)));
         height = f_select(looks, mix(height, last_height, keep), height), stepped = f_keep(m_not(looks), stepped);
         plane.normal = v3_select(looks, v3_unit(v3_mix(plane.normal, last_normal, keep)), plane.normal);
         per_up = f_select(looks, f_div(one, f_select(looks, height_of(up, plane.normal), one)), per_up);
@@ -888,22 +894,29 @@ lane_inline lv3 moved_hip(const phx_crowd_task *task, const crowd_lanes *l, cons
     return v3_add(v3_select(move->leans, v3_add(pelvis, leaned(l->up, &move->lean, v3_sub(hip, pelvis))), hip), move->shift);
 }
 
-/* How far the pelvis must sink for this leg to reach (<= 0), and how far the ground pushes it up (any sign). */
-lane_inline void pelvis_demand(const phx_crowd_task *task, const crowd_lanes *l, const phx_leg_setup *rig, const pelvis_move *move, const leg_goal *goal, lf *drop,
-                               lf *rise) {
+/* How far the pelvis must sink for this leg to reach (<= 0), and how far the ground pushes it up (any sign). And how high it is when the
+ * leg's squared length changes at a bound: a leg that stands straightens by 0.7 of its full square a second, one that swings folds by 2. */
+lane_inline void pelvis_demand(const phx_crowd_task *task, const crowd_lanes *l, uint32_t leg, const pelvis_move *move, const leg_goal *goal, lm stands, lf *drop,
+                               lf *rise, lf *bound) {
     const phx_crowd_setup *setup = task->setup;
+    const phx_leg_setup *rig = setup->legs + leg;
     const phx_joint_rows *joints = task->joints + l->group * setup->plan.count;
     const lup up = l->up;
     const lv3 hip = v3_load(&joints[rig->hip].position, l->lane), ankle = v3_load(&joints[rig->ankle].position, l->lane);
     const lf reach = goal->reach;
-    const lv3 to_target = v3_sub(goal->target, moved_hip(task, l, move, hip));
+    const lv3 from = moved_hip(task, l, move, hip), to_target = v3_sub(goal->target, from);
     const lf below = height_of(up, to_target);
     const lv3 aside = level(up, to_target);
-    const lf room = f_sub(f_mul(reach, reach), level_dot(up, aside, aside));
+    const lf aside_squared = level_dot(up, aside, aside), room = f_sub(f_mul(reach, reach), aside_squared);
     const lf most = f_add(below, f_sqrt(f_max(room, f_splat(0.0f))));
     const lm reachable = f_lt(f_splat(0.0f), room);
     *drop = f_mul(f_keep(reachable, f_min(most, f_splat(0.0f))), f_mul(goal->support, goal->weight));
     *rise = f_add(f_min(height_of(up, v3_sub(goal->target, ankle)), f_max(most, f_splat(0.0f))), f_mul(f_sub(f_splat(1.0f), goal->support), f_splat(setup->max_pelvis_rise)));
+    /* where the leg was, from the hip of now: seen from the root a hip moves little in a frame */
+    const lf old = f_load(task->characters[l->group].pelvis.v + l->lane);
+    const lv3 was = v3_sub(v3_load(&task->legs[l->group * setup->leg_count + leg].target, l->lane), raised(up, from, old));
+    const lf by = f_mul(f_mul(goal->length, goal->length), f_mul(l->dt, f_select(stands, f_splat(0.7f), f_splat(-2.0f))));
+    *bound = f_add(below, f_sqrt(f_max(f_sub(f_add(v3_dot(was, was), by), aside_squared), f_splat(0.0f))));
 }
 
 /* Stores 3 or 4 floats of each lane in `where` only; the others' memory is not touched. */
@@ -964,7 +977,7 @@ lane_inline void store_local(const phx_crowd_task *task, const crowd_lanes *l, l
 }
 
 /* A swinging foot spares its leg: where the leg would fold below 0.6 of its length, the foot sinks as far as the ground lets it; where
- * it would be stretched beyond 0.95, it follows less and less, so that the knee does not snap straight. Neither touches a leg that
+ * it would be stretched beyond 0.93, it follows less and less, so that the knee does not snap straight. Neither touches a leg that
  * the animation itself folds or stretches as far. */
 lane_inline lv3 spare_leg(const leg_goal *goal, lv3 delta, lv3 animated, lup up) {
     const lf zero = f_splat(0.0f), one = f_splat(1.0f), length_squared = f_mul(goal->length, goal->length), animated_squared = v3_dot(animated, animated);
@@ -975,7 +988,7 @@ lane_inline lv3 spare_leg(const leg_goal *goal, lv3 delta, lv3 animated, lup up)
         const lf sinks = f_add(rise, f_sqrt(f_max(f_sub(least_squared, level_squared), zero)));
         delta = v3_select(folds, raised(up, delta, f_neg(f_mul(f_min(f_max(sinks, zero), goal->clearance), goal->weight))), delta);
     }
-    const lf squared = v3_dot(delta, delta), most_squared = f_min(f_max(f_mul(length_squared, f_splat(0.9025f)), animated_squared), length_squared);
+    const lf squared = v3_dot(delta, delta), most_squared = f_min(f_max(f_mul(length_squared, f_splat(0.86f)), animated_squared), length_squared);
     const lm stretches = m_and(f_lt(most_squared, squared), f_lt(goal->support, one));
     if (m_any(stretches)) {
         const lf far = f_sqrt(squared), most = f_sqrt(most_squared), room = f_sub(f_mul(goal->length, f_splat(1.0001f)), most);
@@ -1096,8 +1109,9 @@ static void repeat_corrections(const phx_crowd_task *task, const crowd_lanes *l,
     }
 }
 
-/* The pelvis follows what the legs need: exponentially or by a critically damped spring, both exact for any dt, at bounded speed. */
-lane_inline lf follow_pelvis(const phx_crowd_task *task, const crowd_lanes *l, lf wanted, lf weight, li *marks) {
+/* The pelvis follows what the legs need: exponentially or by a critically damped spring, both exact for any dt, at bounded speed, and up no
+ * farther than `ceiling`. */
+lane_inline lf follow_pelvis(const phx_crowd_task *task, const crowd_lanes *l, lf wanted, lf weight, lf ceiling, li *marks) {
     const phx_crowd_setup *setup = task->setup;
     phx_character_state *character = task->characters + l->group;
     const lf reach = f_mul(f_splat(setup->pelvis_speed), l->dt);
@@ -1127,7 +1141,7 @@ lane_inline lf follow_pelvis(const phx_crowd_task *task, const crowd_lanes *l, l
         pelvis = f_add(wanted, settle(f_mul(f_sub(old, wanted), l->pelvis_keep)));
     }
     if (setup->pelvis_firm) pelvis = f_min(wanted, pelvis);
-    pelvis = f_min(f_max(pelvis, f_sub(old, reach)), f_add(old, reach));
+    pelvis = f_min(f_max(f_min(pelvis, f_max(ceiling, old)), f_sub(old, reach)), f_add(old, reach));
     return f_select(l->remembered, f_select(f_lt(f_splat(0.0f), l->dt), pelvis, old), wanted);
 }
 
@@ -1369,7 +1383,7 @@ lane_inline void solve_about(const phx_crowd_task *task, phx_up axis) {
 
             leg_goal goals[PHX_MAX_LEGS];
             lm rests = l.good; /* characters that need not be solved again while nothing moves */
-            lf drop = zero, rise = f_splat(setup->max_pelvis_rise), standing = zero, held = zero;
+            lf drop = zero, rise = f_splat(setup->max_pelvis_rise), ceiling = f_splat(1e30f), needed = f_splat(-1e30f), standing = zero, held = zero;
             next.burst = 0;
             const int all = m_all(l.good);
             for (uint32_t leg = 0; leg < legs; ++leg) {
@@ -1389,16 +1403,19 @@ lane_inline void solve_about(const phx_crowd_task *task, phx_up axis) {
             pelvis_move move;
             if (task->pelvises) move_pelvis(task, &l, goals, weight, &move, &rests);
             for (uint32_t leg = 0; leg < legs; ++leg) {
-                lf leg_drop, leg_rise;
-                pelvis_demand(task, &l, setup->legs + leg, &move, &goals[leg], &leg_drop, &leg_rise);
+                lf leg_drop, leg_rise, bound;
+                const lm stands = has_mark(goals[leg].flags, PHX_MARK_STANDS);
+                pelvis_demand(task, &l, leg, &move, &goals[leg], stands, &leg_drop, &leg_rise, &bound);
                 drop = f_min(leg_drop, drop), rise = f_min(leg_rise, rise);
+                /* rising, the pelvis spares the legs that stand, but first those that it draws up from behind */
+                ceiling = f_select(stands, f_min(bound, ceiling), ceiling), needed = f_select(stands, needed, f_max(bound, needed));
             }
             /* what every standing leg grants; legs that stand less grant more, which the best one takes back */
             rise = f_mul(f_max(f_sub(rise, f_mul(f_sub(one, standing), f_splat(setup->max_pelvis_rise))), zero), standing);
             lf pelvis = zero;
             if (setup->pelvis_joint != PHX_NO_JOINT) {
                 const lf wanted = f_select(f_lt(drop, zero), f_max(drop, f_splat(-setup->max_pelvis_drop)), rise);
-                pelvis = follow_pelvis(task, &l, wanted, held, &goals[0].flags);
+                pelvis = follow_pelvis(task, &l, wanted, held, f_max(needed, ceiling), &goals[0].flags);
                 if (task->stills) {
                     const lf still = f_splat(setup->still);
                     rests = m_and(rests, f_le(f_abs(f_sub(pelvis, wanted)), still));

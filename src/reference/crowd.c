@@ -148,10 +148,10 @@ static phx_vec3 into(const carrier *c, phx_vec3 point) { return rotate3(conjugat
 
 /* Where a swinging foot will stand: where it came to stand after its last swing, seen from the root, by the time that this swing has
  * taken as long; before a whole swing was seen, where its own speed takes it soon. The end of the ball's ray goes there, the more the
- * faster the foot is; on the way up the heel's ray takes its place, as it is the ball that meets the risers. Seconds until then; 0 where
- * the rays stay under heel and ball. */
+ * faster the foot is, and starts as much higher or lower as the root will be by then; on the way up the heel's ray takes its place, as it
+ * is the ball that meets the risers. Seconds until then; 0 where the rays stay under heel and ball. */
 static float look_ahead(const phx_crowd_task *task, uint32_t group, uint32_t lane, uint32_t index, phx_vec3 root, phx_quat rotation, phx_vec3 *heel_end,
-                        phx_vec3 *ball_end) {
+                        phx_vec3 *ball_end, float *climb) {
     const phx_character_state *character = task->characters + group;
     const phx_leg_state *state = task->legs + index;
     const phx_foot_rows *foot = task->feet + index;
@@ -177,6 +177,8 @@ static float look_ahead(const phx_crowd_task *task, uint32_t group, uint32_t lan
     if (!(near * near < squared && squared < 1e12f)) return 0.0f;
     if (height_of(up, row3(&state->point, lane)) < state->ball_ground.v[lane]) *heel_end = *ball_end;
     *ball_end = add3(*ball_end, to);
+    const float most = task->setup->step_up * 0.7f; /* beyond it a root that steps would look over what is above */
+    *climb = min1(max1(height_of(up, travel) * (frames * share), -most), most);
     return max1(left + dt, 0.1f);
 }
 
@@ -234,6 +236,7 @@ void phx_reference_crowd_prepare(const phx_crowd_task *task) {
             const phx_leg_state *leg_state = task->legs + group * legs + leg;
             phx_ray_block *rays = task->rays + (group * legs + leg) * 2;
             phx_vec3 ends[2] = {none, none};
+            float climb[2] = {0.0f, 0.0f};
             int ask = good;
             foot->look.v[lane] = 0.0f;
             if (good) {
@@ -243,7 +246,7 @@ void phx_reference_crowd_prepare(const phx_crowd_task *task) {
                     const phx_vec3 lock_point = sub3(row3(&leg_state->lock_point, lane), sub3(root, row3(&state->root, lane)));
                     ends[0] = add3(row3(&foot->heel, lane), sub3(lock_point, row3(&foot->ball, lane))), ends[1] = lock_point;
                 }
-                if (remembered) foot->look.v[lane] = look_ahead(task, group, lane, group * legs + leg, root, rotation, ends, ends + 1);
+                if (remembered) foot->look.v[lane] = look_ahead(task, group, lane, group * legs + leg, root, rotation, ends, ends + 1, climb + 1);
                 if (reuse && remembered && phx_is_marked(leg_state, lane, PHX_MARK_KNOWN)) {
                     const phx_vec3 last = sub3(row3(&leg_state->point, lane), sub3(root, row3(&state->root, lane)));
                     const phx_vec3 from_heel = level(up, sub3(last, ends[0])), from_ball = level(up, sub3(last, ends[1]));
@@ -251,7 +254,7 @@ void phx_reference_crowd_prepare(const phx_crowd_task *task) {
                 }
             }
             for (int end = 0; end < 2; ++end) {
-                const phx_vec3 origin = good ? add3(root, at_height(up, ends[end], setup->step_up)) : none;
+                const phx_vec3 origin = good ? add3(root, at_height(up, ends[end], setup->step_up + climb[end])) : none;
                 rays[end].org_x[lane] = origin.x, rays[end].org_y[lane] = origin.y, rays[end].org_z[lane] = origin.z;
                 rays[end].tfar[lane] = ask ? setup->ray_length : -1.0f;
                 rays[end].geomID[lane] = PHX_NO_HIT;
@@ -450,7 +453,7 @@ static leg_work place_foot(const phx_crowd_task *task, const one *o, uint32_t le
     const float last_height = height_over(last_point, last_normal, last_per_up, floor_point);
     float stepped = last_height - height;
     if (0.0f < look && plane.ball_hit) {
-        const float rest = max1(1.0f - dt / look, 0.0f), keep = rest * rest;
+        const float rest = max1(1.0f - dt / look, 0.0f), keep = rest * (rest * 0.9f + 0.1f);
         height = mix(height, last_height, keep), stepped = 0.0f;
         plane.normal = unit3(mix3(plane.normal, last_normal, keep)), per_up = 1.0f / height_of(up, plane.normal);
         plane.point = raised(up, floor_point, height);
@@ -673,21 +676,27 @@ static phx_vec3 moved_hip(const phx_crowd_task *task, const one *o, const pelvis
     return add3(turned, move->shift);
 }
 
-/* How far the pelvis must sink for this leg to reach (<= 0), and how far the ground pushes it up (any sign). */
-static void pelvis_demand(const phx_crowd_task *task, const one *o, const phx_leg_setup *rig, const pelvis_move *move, const leg_work *work, float *drop,
-                          float *rise) {
+/* How far the pelvis must sink for this leg to reach (<= 0), and how far the ground pushes it up (any sign). And how high it is when the
+ * leg's squared length changes at a bound: a leg that stands straightens by 0.7 of its full square a second, one that swings folds by 2. */
+static void pelvis_demand(const phx_crowd_task *task, const one *o, uint32_t leg, const pelvis_move *move, const leg_work *work, float *drop, float *rise,
+                          float *bound) {
     const phx_crowd_setup *setup = task->setup;
+    const phx_leg_setup *rig = setup->legs + leg;
     const phx_joint_rows *joints = task->joints + o->group * setup->plan.count;
     const up_of up = up_in(setup);
     const phx_vec3 hip = row3(&joints[rig->hip].position, o->lane), ankle = row3(&joints[rig->ankle].position, o->lane);
     const float reach = max1(work->length * setup->max_extension, length3(sub3(ankle, hip)));
-    const phx_vec3 to_target = sub3(work->target, moved_hip(task, o, move, hip));
+    const phx_vec3 from = moved_hip(task, o, move, hip), to_target = sub3(work->target, from);
     const float below = height_of(up, to_target);
     const phx_vec3 aside = level(up, to_target);
-    const float room = reach * reach - level_dot(up, aside, aside);
+    const float aside_squared = level_dot(up, aside, aside), room = reach * reach - aside_squared;
     const float most = below + sqrtf(max1(room, 0.0f));
     *drop = (0.0f < room ? min1(most, 0.0f) : 0.0f) * (work->support * work->weight);
     *rise = min1(height_of(up, sub3(work->target, ankle)), max1(most, 0.0f)) + (1.0f - work->support) * setup->max_pelvis_rise;
+    /* where the leg was, from the hip of now: seen from the root a hip moves little in a frame */
+    const phx_vec3 was = sub3(row3(&task->legs[o->group * setup->leg_count + leg].target, o->lane), raised(up, from, task->characters[o->group].pelvis.v[o->lane]));
+    const float by = work->length * work->length * (o->step.dt * (work->flags & PHX_MARK_STANDS ? 0.7f : -2.0f));
+    *bound = below + sqrtf(max1((dot3(was, was) + by) - aside_squared, 0.0f));
 }
 
 /* Length back to 1 by one Newton step: products of unit quaternions are that near. */
@@ -706,7 +715,7 @@ static void store_local(const phx_crowd_task *task, const one *o, size_t joint, 
 }
 
 /* A swinging foot spares its leg: where the leg would fold below 0.6 of its length, the foot sinks as far as the ground lets it; where
- * it would be stretched beyond 0.95, it follows less and less, so that the knee does not snap straight. Neither touches a leg that
+ * it would be stretched beyond 0.93, it follows less and less, so that the knee does not snap straight. Neither touches a leg that
  * the animation itself folds or stretches as far. */
 static phx_vec3 spare_leg(const leg_work *work, phx_vec3 delta, phx_vec3 animated, up_of up) {
     const float length_squared = work->length * work->length, animated_squared = dot3(animated, animated);
@@ -716,7 +725,7 @@ static phx_vec3 spare_leg(const leg_work *work, phx_vec3 delta, phx_vec3 animate
         const float sinks = rise + sqrtf(max1(least_squared - level_squared, 0.0f));
         delta = raised(up, delta, -(min1(max1(sinks, 0.0f), work->clearance) * work->weight));
     }
-    const float squared = dot3(delta, delta), most_squared = min1(max1(length_squared * 0.9025f, animated_squared), length_squared);
+    const float squared = dot3(delta, delta), most_squared = min1(max1(length_squared * 0.86f, animated_squared), length_squared);
     if (most_squared < squared && work->support < 1.0f) {
         const float far = sqrtf(squared), most = sqrtf(most_squared), room = work->length * 1.0001f - most;
         const float soft = most + room * (far - most) / (room + (far - most));
@@ -815,8 +824,9 @@ static void repeat_corrections(const phx_crowd_task *task, const one *o, int leg
     }
 }
 
-/* The pelvis follows what the legs need: exponentially or by a critically damped spring, both exact for any dt, at bounded speed. */
-static float follow_pelvis(const phx_crowd_task *task, const one *o, float wanted, float weight, uint32_t *marks) {
+/* The pelvis follows what the legs need: exponentially or by a critically damped spring, both exact for any dt, at bounded speed, and up no
+ * farther than `ceiling`. */
+static float follow_pelvis(const phx_crowd_task *task, const one *o, float wanted, float weight, float ceiling, uint32_t *marks) {
     const phx_crowd_setup *setup = task->setup;
     phx_character_state *character = task->characters + o->group;
     const float dt = o->step.dt, reach = setup->pelvis_speed * dt;
@@ -844,7 +854,7 @@ static float follow_pelvis(const phx_crowd_task *task, const one *o, float wante
         pelvis = wanted + settle((old - wanted) * o->step.pelvis_keep);
     }
     if (setup->pelvis_firm) pelvis = min1(wanted, pelvis);
-    pelvis = min1(max1(pelvis, old - reach), old + reach);
+    pelvis = min1(max1(min1(pelvis, max1(ceiling, old)), old - reach), old + reach);
     if (!o->remembered) return wanted;
     return 0.0f < dt ? pelvis : old;
 }
@@ -953,7 +963,7 @@ void phx_reference_crowd_solve(const phx_crowd_task *task) {
         leg_work work[PHX_MAX_LEGS];
         work[0].flags = 0; /* there is a leg, but analysers do not know */
         int rests = 1;
-        float drop = 0.0f, rise = setup->max_pelvis_rise, standing = 0.0f, held = 0.0f;
+        float drop = 0.0f, rise = setup->max_pelvis_rise, ceiling = 1e30f, needed = -1e30f, standing = 0.0f, held = 0.0f;
         for (uint32_t leg = 0; leg < legs; ++leg) {
             work[leg] = place_foot(task, &o, leg);
             standing = max1(work[leg].support, standing), held = max1(work[leg].weight, held);
@@ -962,16 +972,19 @@ void phx_reference_crowd_solve(const phx_crowd_task *task) {
         pelvis_move move = {0};
         if (task->pelvises) move = move_pelvis(task, &o, work, weight, &rests);
         for (uint32_t leg = 0; leg < legs; ++leg) {
-            float leg_drop, leg_rise;
-            pelvis_demand(task, &o, setup->legs + leg, &move, &work[leg], &leg_drop, &leg_rise);
+            float leg_drop, leg_rise, bound;
+            pelvis_demand(task, &o, leg, &move, &work[leg], &leg_drop, &leg_rise, &bound);
             drop = min1(leg_drop, drop), rise = min1(leg_rise, rise);
+            /* rising, the pelvis spares the legs that stand, but first those that it draws up from behind */
+            if (work[leg].flags & PHX_MARK_STANDS) ceiling = min1(bound, ceiling);
+            else needed = max1(bound, needed);
         }
         /* what every standing leg grants; legs that stand less grant more, which the best one takes back */
         rise = max1(rise - (1.0f - standing) * setup->max_pelvis_rise, 0.0f) * standing;
         float pelvis = 0.0f;
         if (setup->pelvis_joint != PHX_NO_JOINT) {
             const float wanted = drop < 0.0f ? max1(drop, -setup->max_pelvis_drop) : rise;
-            pelvis = follow_pelvis(task, &o, wanted, held, &work[0].flags);
+            pelvis = follow_pelvis(task, &o, wanted, held, max1(needed, ceiling), &work[0].flags);
             rests = rests && fabsf(pelvis - wanted) <= setup->still;
             if (task->velocities) rests = rests && fabsf(task->velocities[group].v[lane]) * setup->pelvis_half_life <= setup->still;
         }

@@ -16,8 +16,8 @@ static const struct {
     {"aim", 0xe6934ffcfa8cd1bcu},
     {"limit", 0x12e0910efdfefbe2u},
     {"pose", 0x1869b31d9d20f79cu},
-    {"crowd", 0xd5040bd929c2e4e0u},
-    {"tiles", 0xc990a0093f3a0d61u},
+    {"crowd", 0x698ba6f530fca50du},
+    {"tiles", 0x1161493cb1e2bbd9u},
 };
 
 #endif
