@@ -421,7 +421,8 @@ typedef struct leg_carried {
  * way costs 3 to 5 ns a foot, as 64 bytes are loaded where two were just stored and the load waits until all before it is done. Both legs
  * in one piece outgrow the instruction cache (1.5 to 7 ns lost, scheduled by the compiler or not). Pairs of vectors (lane/lane_pair.h) lose
  * 5 % at 8 lanes and win 0 to 5 % at 4; planes as gradients, with three roots and four quotients fewer in that chain, and a tile's feet all
- * before its legs, won at most 2 %. */
+ * before its legs, won at most 2 %. Neither did the stages of four vector-feet in turn, cut into eleven (+13 to +19 %: loads and stores), nor
+ * both legs' two bones as a pair (-2 to 0 % at 16 and 8 lanes, +3 % at 4). */
 typedef struct leg_work {
     ground_plane plane;
     leg_carried *carried; /* only where there are bodies */
@@ -465,63 +466,61 @@ lane_inline lq4 q4_between_near(lv3 from, lv3 to) {
     return q4_normalize((lq4){axis.x, axis.y, axis.z, f_add(f_splat(1.0f), v3_dot(from, to))});
 }
 
-/* where a leg's rows are */
+/* Where a leg's rows are: found once, as each of the stages would count them out again. */
 typedef struct leg_place {
     const phx_leg_setup *rig;
-    const phx_joint_rows *joints;
+    const phx_joint_rows *joints, *hip, *knee, *ankle;
     const phx_foot_rows *foot;
     const phx_ray_block *rays;
     phx_leg_state *state;
     phx_carried_plane *carried;
-    uint32_t lane;
+    uint32_t lane, leg;
 } leg_place;
 lane_inline leg_place place_of(const phx_crowd_task *task, const crowd_lanes *l, uint32_t leg) {
-    const uint32_t index = l->group * task->setup->leg_count + leg;
+    const size_t index = (size_t)l->group * task->setup->leg_count + leg;
     leg_place p;
     p.rig = task->setup->legs + leg, p.joints = task->joints + l->group * task->setup->plan.count;
+    p.hip = p.joints + p.rig->hip, p.knee = p.joints + p.rig->knee, p.ankle = p.joints + p.rig->ankle;
     p.foot = task->feet + index, p.rays = task->rays + index * 2;
     p.state = task->legs + index, p.carried = task->carried ? task->carried + index : NULL;
-    p.lane = l->lane;
+    p.lane = l->lane, p.leg = leg;
     return p;
 }
-lane_inline lv3 place_at(const leg_place *p, uint32_t slot) { return v3_load(&p->joints[slot].position, p->lane); }
 
 /* what this frame's rays say */
-lane_inline void see_ground(const phx_crowd_task *task, const crowd_lanes *l, uint32_t leg, leg_work *work, leg_goal *goal) {
-    const leg_place p = place_of(task, l, leg);
+lane_inline void see_ground(const phx_crowd_task *task, const crowd_lanes *l, const leg_place *p, leg_work *work, leg_goal *goal) {
     const lup up = l->up;
     const lf one = f_splat(1.0f);
-    work->length = f_load(p.foot->length.v + p.lane);
-    const ray_hit heel = read_hit(task, p.rays, p.lane, l->root, up), ball = read_hit(task, p.rays + 1, p.lane, l->root, up);
+    work->length = f_load(p->foot->length.v + p->lane);
+    const ray_hit heel = read_hit(task, p->rays, p->lane, l->root, up), ball = read_hit(task, p->rays + 1, p->lane, l->root, up);
 
     /* what the animation alone says comes here, as it waits for nothing: the processor does it while the hits' roots are drawn */
-    const lv3 hip = place_at(&p, p.rig->hip), knee = place_at(&p, p.rig->knee), ankle = place_at(&p, p.rig->ankle);
+    const lv3 hip = v3_load(&p->hip->position, p->lane), knee = v3_load(&p->knee->position, p->lane), ankle = v3_load(&p->ankle->position, p->lane);
     const lv3 thigh = v3_sub(knee, hip), shin = v3_sub(ankle, knee);
     /* the leg's plane turns about the clip's own hinge; the straighter the leg, or the more the clip bends the knee backward,
      * the more about the hinge that the thigh's own frame says. A hinge, unlike a bend direction, does not turn over when the
      * foot rises past the hip. */
     const lv3 normal = v3_cross(shin, thigh);
     const lv3 clip_hinge = v3_unit(normal);
-    const lv3 rig_hinge = v3_unit(v3_cross(thigh, q4_rotate(q4_load(&p.joints[p.rig->hip].rotation, p.lane), v3_of(p.rig->knee_forward))));
+    const lv3 rig_hinge = v3_unit(v3_cross(thigh, q4_rotate(q4_load(&p->hip->rotation, p->lane), v3_of(p->rig->knee_forward))));
     const lf squares = f_mul(v3_dot(thigh, thigh), v3_dot(shin, shin));
     const lf bent = f_min(f_div(f_mul(v3_dot(normal, normal), f_splat(100.0f)), f_max(squares, f_splat(1e-30f))), one);
     const lf agreed = v3_dot(clip_hinge, rig_hinge);
     goal->hinge = v3_mix(rig_hinge, clip_hinge, f_mul(bent, saturate(f_add(f_add(agreed, agreed), one))));
     goal->reach = f_max(f_mul(work->length, f_splat(task->setup->max_extension)), v3_length(v3_sub(ankle, hip)));
-    const lv3 heading = level(up, v3_sub(v3_load(&p.foot->ball, p.lane), v3_load(&p.foot->heel, p.lane)));
+    const lv3 heading = level(up, v3_sub(v3_load(&p->foot->ball, p->lane), v3_load(&p->foot->heel, p->lane)));
     work->heading = heading, work->heading_squared = level_dot(up, heading, heading);
     const lv3 forward = v3_select(f_lt(f_splat(1e-12f), work->heading_squared), heading, level(up, spare_direction(up.v)));
     work->ahead = v3_scale(forward, f_div(one, f_sqrt(f_max(level_dot(up, forward, forward), f_splat(1e-30f)))));
 
-    work->plane = plane_under(task, p.rays, p.lane, up, f_lt(f_splat(0.0f), f_load(p.foot->look.v + p.lane)), work->length, &heel, &ball);
+    work->plane = plane_under(task, p->rays, p->lane, up, f_lt(f_splat(0.0f), f_load(p->foot->look.v + p->lane)), work->length, &heel, &ball);
 }
 
 /* the plane under the foot: this frame's hits, or the last one seen, carried by its body */
-lane_inline void choose_ground(const phx_crowd_task *task, const crowd_lanes *l, uint32_t leg, leg_work *work) {
-    const leg_place p = place_of(task, l, leg);
+lane_inline void choose_ground(const phx_crowd_task *task, const crowd_lanes *l, const leg_place *p, leg_work *work) {
     const phx_crowd_setup *setup = task->setup;
-    phx_leg_state *state = p.state;
-    const uint32_t lane = p.lane;
+    phx_leg_state *state = p->state;
+    const uint32_t lane = p->lane;
     const lf zero = f_splat(0.0f), one = f_splat(1.0f);
     const lup up = l->up;
     ground_plane plane = work->plane;
@@ -532,12 +531,12 @@ lane_inline void choose_ground(const phx_crowd_task *task, const crowd_lanes *l,
     lm there = known; /* lanes whose last plane still stands on its body */
     if (task->frame->bodies) {
         const carrier last = load_carrier(task->frame, last_body, l->root);
-        const lv3 carried_normal = q4_rotate(last.rotation, v3_load(&p.carried->normal, lane));
+        const lv3 carried_normal = q4_rotate(last.rotation, v3_load(&p->carried->normal, lane));
         there = m_and(known, m_and(last.there, i_eq(last.generation, i_load(state->generation.v + lane))));
         there = m_and(there, f_lt(f_splat(0.1f), height_of(up, carried_normal))); /* what has become a wall carries nobody */
-        last_point = v3_select(there, onto(&last, v3_load(&p.carried->point, lane)), last_point);
+        last_point = v3_select(there, onto(&last, v3_load(&p->carried->point, lane)), last_point);
         last_normal = v3_select(there, carried_normal, last_normal);
-        last_ball = v3_select(there, onto(&last, last_ball), v3_load(&p.foot->ball, lane));
+        last_ball = v3_select(there, onto(&last, last_ball), v3_load(&p->foot->ball, lane));
         lock_point = onto(&last, lock_point);
         work->carried->lock_heading = q4_rotate(last.rotation, v3_load(&state->lock_heading, lane));
     } else {
@@ -562,18 +561,18 @@ lane_inline void choose_ground(const phx_crowd_task *task, const crowd_lanes *l,
         work->carried->body = load_carrier(task->frame, plane.body, l->root);
         plane.seen = m_and(plane.seen, work->carried->body.there);
     }
-    const lm unasked = m_and(known, f_lt(f_load(p.rays[0].tfar + lane), zero)); /* the last plane is near enough */
+    const lm unasked = m_and(known, f_lt(f_load(p->rays[0].tfar + lane), zero)); /* the last plane is near enough */
     const lf missed = f_keep(m_not(m_or(plane.seen, unasked)), f_add(f_keep(known, f_load(state->missed.v + lane)), l->dt));
     const lm held = m_and(known, f_le(missed, f_splat(setup->hold_seconds)));
     plane.point = v3_select(plane.seen, plane.point, last_point), plane.normal = v3_select(plane.seen, plane.normal, last_normal);
     per_up = f_select(m_andnot(plane.seen, past_edge), per_up, last_per_up);
-    const lv3 below_ball = at_height(up, ball_ray_point(p.rays, lane, l->root), plane.ball_ground);
+    const lv3 below_ball = at_height(up, ball_ray_point(p->rays, lane, l->root), plane.ball_ground);
     work->hangs = m_and(plane.seen, m_or(m_not(plane.ball_hit), f_lt(step, height_over(plane.point, plane.normal, per_up, below_ball))));
 
     /* a foot that looks ahead goes from the plane that it left to the one where it will stand within the time left, fast at first as
      * edges are on the way; it stays over the ground below it */
-    const lv3 floor_point = level(up, place_at(&p, p.rig->ankle));
-    const lf last_height = height_over(last_point, last_normal, last_per_up, floor_point), look = f_load(p.foot->look.v + lane);
+    const lv3 floor_point = level(up, v3_load(&p->ankle->position, p->lane));
+    const lf last_height = height_over(last_point, last_normal, last_per_up, floor_point), look = f_load(p->foot->look.v + lane);
     lf height = height_over(plane.point, plane.normal, per_up, floor_point), low = height, stepped = f_sub(last_height, height);
     const lm looks = m_and(f_lt(zero, look), plane.ball_hit);
     if (m_any(looks)) {
@@ -598,8 +597,8 @@ lane_inline void choose_ground(const phx_crowd_task *task, const crowd_lanes *l,
     f_store(state->missed.v + lane, missed), f_store(state->weight.v + lane, weight);
     i_store(state->body.v + lane, plane.body);
     if (task->frame->bodies) {
-        v3_store_where(l->good, &p.carried->point, lane, into(&work->carried->body, plane.point));
-        v3_store_where(l->good, &p.carried->normal, lane, q4_rotate(q4_conjugate(work->carried->body.rotation), plane.normal));
+        v3_store_where(l->good, &p->carried->point, lane, into(&work->carried->body, plane.point));
+        v3_store_where(l->good, &p->carried->normal, lane, q4_rotate(q4_conjugate(work->carried->body.rotation), plane.normal));
         i_store(state->generation.v + lane, work->carried->body.generation);
     }
     work->plane = plane, work->per_up = per_up, work->last_per_up = last_per_up, work->weight = weight;
@@ -608,20 +607,19 @@ lane_inline void choose_ground(const phx_crowd_task *task, const crowd_lanes *l,
 }
 
 /* contact: told, or found from height and speed with hysteresis; heights and speeds follow the leg's length */
-lane_inline void judge_contact(const phx_crowd_task *task, const crowd_lanes *l, uint32_t leg, leg_work *work) {
-    const leg_place p = place_of(task, l, leg);
+lane_inline void judge_contact(const phx_crowd_task *task, const crowd_lanes *l, const leg_place *p, leg_work *work) {
     const phx_crowd_setup *setup = task->setup;
-    phx_leg_state *state = p.state;
-    const uint32_t lane = p.lane;
+    phx_leg_state *state = p->state;
+    const uint32_t lane = p->lane;
     const lf zero = f_splat(0.0f), one = f_splat(1.0f), length = work->length;
     const lup up = l->up;
-    const lv3 heel = v3_load(&p.foot->heel, lane), ball = v3_load(&p.foot->ball, lane);
+    const lv3 heel = v3_load(&p->foot->heel, lane), ball = v3_load(&p->foot->ball, lane);
     const lf sole_height = f_min(height_of(up, heel), height_of(up, ball));
     const lm known = work->known, grounded = work->stands, stood = m_and(known, is_marked(state, lane, PHX_MARK_STANDS));
     lm stands, entering;
     lf support;
     if (task->frame->support.data) {
-        const phx_view view = phx_view_of((char *)task->frame->support.data + leg * sizeof(float), task->frame->support.stride);
+        const phx_view view = phx_view_of((char *)task->frame->support.data + p->leg * sizeof(float), task->frame->support.stride);
         support = saturate(pack1(view, l->s.first, l->s.count));
         stands = entering = f_lt(f_splat(0.99f), support);
     } else {
@@ -676,8 +674,7 @@ lane_inline void judge_contact(const phx_crowd_task *task, const crowd_lanes *l,
 }
 
 /* the attitude: as the ground leans, within pitch and roll limits, smoothed */
-lane_inline void turn_foot(const phx_crowd_task *task, const crowd_lanes *l, uint32_t leg, leg_work *work) {
-    const leg_place p = place_of(task, l, leg);
+lane_inline void turn_foot(const phx_crowd_task *task, const crowd_lanes *l, const leg_place *p, leg_work *work) {
     const phx_crowd_setup *setup = task->setup;
     const lf zero = f_splat(0.0f), one = f_splat(1.0f);
     const lup up = l->up;
@@ -691,10 +688,10 @@ lane_inline void turn_foot(const phx_crowd_task *task, const crowd_lanes *l, uin
     const lv3 off = v3_sub(tilt, leaning);
     work->limited = f_lt(f_splat(1e-8f), v3_dot(off, off));
     const lv3 attitude = tilt;
-    const lv3 last_tilt = v3_load(&p.state->tilt, p.lane);
+    const lv3 last_tilt = v3_load(&p->state->tilt, p->lane);
     tilt = v3_select(f_lt(l->tilt_keep, one), v3_unit(v3_settle(v3_mix(attitude, last_tilt, l->tilt_keep))), last_tilt);
     tilt = v3_select(work->known, tilt, attitude);
-    v3_store(&p.state->tilt, p.lane, tilt);
+    v3_store(&p->state->tilt, p->lane, tilt);
     if (task->stills) {
         const lv3 untilted = v3_scale(v3_sub(tilt, attitude), work->length);
         work->held_back = m_or(work->held_back, m_not(f_le(v3_dot(untilted, untilted), f_splat(setup->still * setup->still))));
@@ -703,15 +700,14 @@ lane_inline void turn_foot(const phx_crowd_task *task, const crowd_lanes *l, uin
 }
 
 /* the lock, and where the foot ends */
-lane_inline void place_foot(const phx_crowd_task *task, const crowd_lanes *l, uint32_t leg, const leg_work *work, leg_goal *goal) {
-    const leg_place p = place_of(task, l, leg);
+lane_inline void place_foot(const phx_crowd_task *task, const crowd_lanes *l, const leg_place *p, const leg_work *work, leg_goal *goal) {
     const phx_crowd_setup *setup = task->setup;
-    phx_leg_state *state = p.state;
-    const uint32_t lane = p.lane;
+    phx_leg_state *state = p->state;
+    const uint32_t lane = p->lane;
     const lf one = f_splat(1.0f);
     const lup up = l->up;
     const lv3 heading = work->heading, normal = work->plane.normal, point = work->plane.point;
-    const lv3 ankle = place_at(&p, p.rig->ankle), heel = v3_load(&p.foot->heel, lane), ball = v3_load(&p.foot->ball, lane);
+    const lv3 ankle = v3_load(&p->ankle->position, p->lane), heel = v3_load(&p->foot->heel, lane), ball = v3_load(&p->foot->ball, lane);
     const lf heel_height = height_of(up, heel), ball_height = height_of(up, ball);
     const lm locked_before = work->locked_before, stands = work->stands;
     const lv3 lock_point = work->lock_point;
@@ -757,7 +753,7 @@ lane_inline void place_foot(const phx_crowd_task *task, const crowd_lanes *l, ui
     if (task->frame->bodies) starts = m_and(starts, work->carried->body.there); /* a body that is gone locks nobody */
     if (m_any(starts)) { /* where its ray fell, if that is near, as the ground there is known; sooner where it was in the last frame, if it was low then */
         const lm was_low = m_andnot(m_and(work->known, f_le(f_splat(1.0f), f_load(state->loose.support.v + lane))), is_marked(state, lane, PHX_MARK_LOCKED));
-        const lv3 was = v3_add(work->last_ball, level_load(setup, up, &state->ball_shift, lane)), from = ball_ray_point(p.rays, lane, l->root);
+        const lv3 was = v3_add(work->last_ball, level_load(setup, up, &state->ball_shift, lane)), from = ball_ray_point(p->rays, lane, l->root);
         const lv3 stayed = raised(up, was, height_over(point, normal, work->per_up, was)), fell = raised(up, from, height_over(point, normal, work->per_up, from));
         const lv3 to_last = v3_reject(v3_sub(stayed, new_ball), normal), to_ray = v3_reject(v3_sub(fell, new_ball), normal);
         const lf near_by = f_mul(work->length, f_splat(0.02f));
@@ -1009,16 +1005,14 @@ lane_cold void lean_pelvis(const phx_crowd_task *task, const crowd_lanes *l, con
 }
 
 /* the leg in two bones */
-lane_inline void bend_leg(const phx_crowd_task *task, const crowd_lanes *l, uint32_t leg, lf weight, lf pelvis, const pelvis_move *move, const leg_goal *goal,
+lane_inline void bend_leg(const phx_crowd_task *task, const crowd_lanes *l, const leg_place *p, lf weight, lf pelvis, const pelvis_move *move, const leg_goal *goal,
                           two_bone_out *out) {
     const phx_crowd_setup *setup = task->setup;
-    const phx_leg_setup *rig = setup->legs + leg;
-    const uint32_t lane = l->lane, index = l->group * setup->leg_count + leg;
-    const phx_joint_rows *joints = task->joints + l->group * setup->plan.count;
-    phx_leg_state *state = task->legs + index;
+    const phx_leg_setup *rig = p->rig;
+    const uint32_t lane = p->lane;
+    phx_leg_state *state = p->state;
     const lf zero = f_splat(0.0f), one = f_splat(1.0f);
-    const lv3 hip = v3_load(&joints[rig->hip].position, lane), knee = v3_load(&joints[rig->knee].position, lane);
-    const lv3 ankle = v3_load(&joints[rig->ankle].position, lane);
+    const lv3 hip = v3_load(&p->hip->position, lane), knee = v3_load(&p->knee->position, lane), ankle = v3_load(&p->ankle->position, lane);
 
     two_bone_in in;
     in.thigh = v3_sub(knee, hip), in.shin = v3_sub(ankle, knee);
@@ -1042,15 +1036,15 @@ lane_inline void bend_leg(const phx_crowd_task *task, const crowd_lanes *l, uint
 }
 
 /* its new local rotations */
-lane_inline void write_leg(const phx_crowd_task *task, const crowd_lanes *l, uint32_t leg, lf weight, const pelvis_move *move, const leg_goal *goal,
+lane_inline void write_leg(const phx_crowd_task *task, const crowd_lanes *l, const leg_place *p, lf weight, const pelvis_move *move, const leg_goal *goal,
                            const two_bone_out *out) {
-    const phx_leg_setup *rig = task->setup->legs + leg;
-    const uint32_t lane = l->lane, index = l->group * task->setup->leg_count + leg;
-    const phx_joint_rows *joints = task->joints + l->group * task->setup->plan.count;
-    phx_leg_replay *replay = task->replays ? task->replays + index : NULL;
+    const phx_leg_setup *rig = p->rig;
+    const uint32_t lane = p->lane;
+    const phx_joint_rows *joints = p->joints;
+    phx_leg_replay *replay = task->replays ? task->replays + (p->state - task->legs) : NULL;
     const lf one = f_splat(1.0f);
     const lm moved = m_and(l->good, out->moved);
-    const lq4 hip_world = q4_load(&joints[rig->hip].rotation, lane), knee_world = q4_load(&joints[rig->knee].rotation, lane);
+    const lq4 hip_world = q4_load(&p->hip->rotation, lane), knee_world = q4_load(&p->knee->rotation, lane);
     const lm partial = f_lt(weight, one);
     lq4 turn = goal->turn;
     if (m_any(partial)) turn = q4_select(partial, q4_fraction(turn, weight), turn);
@@ -1060,7 +1054,7 @@ lane_inline void write_leg(const phx_crowd_task *task, const crowd_lanes *l, uin
     lq4 above_knee = hip_new, above_ankle = knee_new; /* nearly always: no joint between */
     if (rig->knee_parent != rig->hip) above_knee = q4_mul(out->root_rotation, q4_load(&joints[rig->knee_parent].rotation, lane));
     if (rig->ankle_parent != rig->knee) above_ankle = q4_mul(out->mid_rotation, q4_load(&joints[rig->ankle_parent].rotation, lane));
-    const lq4 ankle_new = q4_mul(turn, q4_load(&joints[rig->ankle].rotation, lane));
+    const lq4 ankle_new = q4_mul(turn, q4_load(&p->ankle->rotation, lane));
     const lm unmoved = m_andnot(l->good, moved);
     if (replay && m_any(unmoved)) { /* nothing was corrected, nothing is to be repeated */
         const lv3 none = v3_splat(0.0f, 0.0f, 0.0f);
@@ -1389,13 +1383,14 @@ lane_inline void solve_about(const phx_crowd_task *task, phx_up axis) {
             for (uint32_t leg = 0; leg < legs; ++leg) {
                 leg_rows kept;
                 if (lane_rare(!all)) keep_rows(task, &l, leg, &kept);
+                const leg_place place = place_of(task, &l, leg);
                 leg_work work;
                 work.carried = &carried;
-                see_ground(task, &l, leg, &work, &goals[leg]), ahead_fetch(&next, task, group, lane);
-                choose_ground(task, &l, leg, &work), ahead_fetch(&next, task, group, lane);
-                judge_contact(task, &l, leg, &work), ahead_fetch(&next, task, group, lane);
-                turn_foot(task, &l, leg, &work), ahead_fetch(&next, task, group, lane);
-                place_foot(task, &l, leg, &work, &goals[leg]), ahead_fetch(&next, task, group, lane);
+                see_ground(task, &l, &place, &work, &goals[leg]), ahead_fetch(&next, task, group, lane);
+                choose_ground(task, &l, &place, &work), ahead_fetch(&next, task, group, lane);
+                judge_contact(task, &l, &place, &work), ahead_fetch(&next, task, group, lane);
+                turn_foot(task, &l, &place, &work), ahead_fetch(&next, task, group, lane);
+                place_foot(task, &l, &place, &work, &goals[leg]), ahead_fetch(&next, task, group, lane);
                 if (lane_rare(!all)) put_back_rows(task, &l, leg, &kept);
                 standing = f_max(goals[leg].support, standing), held = f_max(goals[leg].weight, held);
                 if (task->stills) rests = m_and(rests, goals[leg].rests);
@@ -1425,9 +1420,10 @@ lane_inline void solve_about(const phx_crowd_task *task, phx_up axis) {
             const lf applied = f_mul(pelvis, weight);
 
             for (uint32_t leg = 0; leg < legs; ++leg) {
+                const leg_place place = place_of(task, &l, leg);
                 two_bone_out bones;
-                bend_leg(task, &l, leg, weight, applied, &move, &goals[leg], &bones), ahead_fetch(&next, task, group, lane);
-                write_leg(task, &l, leg, weight, &move, &goals[leg], &bones), ahead_fetch(&next, task, group, lane);
+                bend_leg(task, &l, &place, weight, applied, &move, &goals[leg], &bones), ahead_fetch(&next, task, group, lane);
+                write_leg(task, &l, &place, weight, &move, &goals[leg], &bones), ahead_fetch(&next, task, group, lane);
             }
 
             if (setup->pelvis_joint != PHX_NO_JOINT) {

@@ -35,36 +35,52 @@ static inline lv3 load_scale(const phx_poses *poses, size_t index, size_t group,
     return v3(f_load(joint_row(poses, index, group, lane, 7)), f_load(joint_row(poses, index, group, lane, 8)), f_load(joint_row(poses, index, group, lane, 9)));
 }
 
-/* a joint's translation and rotation; where they lie side by side, the three floats are loaded as four, which is cheaper */
-lane_inline void load_joint(const phx_poses *poses, size_t index, size_t group, uint32_t lane, span s, int side_by_side, lv3 *translation, lq4 *rotation) {
-    if (side_by_side) {
-        const phx_view view = joint_view(poses, index, poses->translation_offset);
-        const lq4 t = pack4(view, s.first, s.count);
-        *translation = v3(t.x, t.y, t.z);
-        *rotation = pack4(phx_view_of((char *)view.data + 12, view.stride), s.first, s.count);
+/* How the walk reads joints: translation and rotation side by side in full groups of arrays, where the three floats are loaded as four,
+ * which is cheaper; rows; or whatever there is. */
+typedef enum walk_kind {
+    WALK_ANY,
+    WALK_SIDE_BY_SIDE,
+    WALK_ROWS
+} walk_kind;
+
+/* a joint's translation and rotation; `first` is where those of joint 0 lie for the group's first lane, unless the kind is any */
+lane_inline void load_joint(const walk_kind kind, const phx_poses *poses, const char *first, size_t index, size_t group, uint32_t lane, span s,
+                            lv3 *translation, lq4 *rotation) {
+    if (kind == WALK_SIDE_BY_SIDE) {
+        const char *at = first + index * poses->joint_stride;
+        lf unused;
+        f_load4(at, poses->character_stride, &translation->x, &translation->y, &translation->z, &unused);
+        f_load4(at + 12, poses->character_stride, &rotation->x, &rotation->y, &rotation->z, &rotation->w);
+    } else if (kind == WALK_ROWS) {
+        const float *rows = (const float *)(const void *)(first + index * poses->joint_stride);
+        *translation = v3(f_load(rows), f_load(rows + PHX_BLOCK_LANES), f_load(rows + 2 * PHX_BLOCK_LANES));
+        *rotation = (lq4){f_load(rows + 3 * PHX_BLOCK_LANES), f_load(rows + 4 * PHX_BLOCK_LANES), f_load(rows + 5 * PHX_BLOCK_LANES), f_load(rows + 6 * PHX_BLOCK_LANES)};
     } else {
         *translation = load_translation(poses, index, group, lane, s), *rotation = load_rotation(poses, index, group, lane, s);
     }
 }
 
-static inline size_t joint_index(const phx_poses *poses, const phx_walk_plan *plan, uint32_t slot) {
-    return poses->layout == PHX_POSE_COMPACT ? slot : plan->joints[slot];
-}
-
 /* Walks the plan, of one joint or more, for lanes [lane, lane + LANES) of the group that starts at character `group`: root-relative joints
- * in rows. A joint is loaded while the one before it is worked on, as it may come from far. */
-lane_inline void walk_joints_of(int side_by_side, const phx_walk_plan *plan, const phx_poses *poses, size_t group, uint32_t lane, span s, lq4 root_rotation,
-                               phx_joint_rows *joints, phx_rows3 *scales) {
+ * in rows. A joint is loaded while the one before it is worked on, as it may come from far. What poses and plan say is copied first: for
+ * all that a compiler knows, each store changes it. */
+lane_inline void walk_joints_of(const walk_kind kind, const phx_walk_plan *plan, const phx_poses *given, size_t group, uint32_t lane, span s, lq4 root_rotation,
+                                phx_joint_rows *joints, phx_rows3 *scales) {
+    const phx_poses poses = *given;
+    const uint32_t count = plan->count;
+    const uint16_t *parents = plan->parents, *indices = poses.layout == PHX_POSE_COMPACT ? NULL : plan->joints;
+    const char *first = NULL;
+    if (kind == WALK_ROWS) first = (const char *)joint_row(&poses, 0, group, lane, 0);
+    if (kind == WALK_SIDE_BY_SIDE) first = (const char *)poses.data + poses.translation_offset + s.first * poses.character_stride;
     lv3 next_offset;
     lq4 next_local;
-    load_joint(poses, joint_index(poses, plan, 0), group, lane, s, side_by_side, &next_offset, &next_local);
-    for (uint32_t slot = 0; slot < plan->count; ++slot) {
-        const uint32_t parent = plan->parents[slot];
+    load_joint(kind, &poses, first, indices ? indices[0] : 0, group, lane, s, &next_offset, &next_local);
+    for (uint32_t slot = 0; slot < count; ++slot) {
+        const uint32_t parent = parents[slot];
         lv3 offset = next_offset;
         const lq4 local = next_local;
-        if (slot + 1 < plan->count) load_joint(poses, joint_index(poses, plan, slot + 1), group, lane, s, side_by_side, &next_offset, &next_local);
+        if (slot + 1 < count) load_joint(kind, &poses, first, indices ? indices[slot + 1] : slot + 1, group, lane, s, &next_offset, &next_local);
         lv3 scale = v3_splat(1.0f, 1.0f, 1.0f);
-        if (scales) scale = load_scale(poses, joint_index(poses, plan, slot), group, lane, s);
+        if (scales) scale = load_scale(&poses, indices ? indices[slot] : slot, group, lane, s);
         lv3 position;
         lq4 rotation;
         if (parent == PHX_NO_JOINT) {
@@ -91,9 +107,12 @@ static inline lf one_nan(lf a) { return f_select(f_eq(a, a), a, i_as_f(i_splat(0
 
 static lane_apart void walk_joints(const phx_walk_plan *plan, const phx_poses *poses, size_t group, uint32_t lane, span s, const lq4 *root_rotation,
                                    phx_joint_rows *joints, phx_rows3 *scales) {
-    if (poses->layout != PHX_POSE_ROWS && poses->rotation_offset == poses->translation_offset + 12)
-        walk_joints_of(1, plan, poses, group, lane, s, *root_rotation, joints, scales);
-    else walk_joints_of(0, plan, poses, group, lane, s, *root_rotation, joints, scales);
+    const int side_by_side = s.count >= LANES && poses->layout != PHX_POSE_ROWS && poses->rotation_offset == poses->translation_offset + 12;
+    if (scales && side_by_side) walk_joints_of(WALK_SIDE_BY_SIDE, plan, poses, group, lane, s, *root_rotation, joints, scales);
+    else if (scales) walk_joints_of(WALK_ANY, plan, poses, group, lane, s, *root_rotation, joints, scales);
+    else if (side_by_side) walk_joints_of(WALK_SIDE_BY_SIDE, plan, poses, group, lane, s, *root_rotation, joints, NULL);
+    else if (poses->layout == PHX_POSE_ROWS) walk_joints_of(WALK_ROWS, plan, poses, group, lane, s, *root_rotation, joints, NULL);
+    else walk_joints_of(WALK_ANY, plan, poses, group, lane, s, *root_rotation, joints, NULL);
 }
 
 static void forward_kinematics(const phx_fk_job *job, const phx_walk_plan *plan, const uint16_t *wanted, uint32_t wanted_count, size_t first,

@@ -92,40 +92,48 @@ lane_inline void transpose(lf *a, lf *b, lf *c, lf *d) {
     *c = _mm512_shuffle_ps(ab_high, cd_high, 0x44);
     *d = _mm512_shuffle_ps(ab_high, cd_high, 0xEE);
 }
+/* the fourth element on */
+lane_inline const char *fourth(const char *p, size_t stride) {
+    p += 4 * stride;
+    lane_address(p);
+    return p;
+}
 lane_inline void f_load3(const char *p, size_t stride, lf *x, lf *y, lf *z) {
     lf r[4];
+    const char *p4 = fourth(p, stride), *p8 = fourth(p4, stride), *p12 = fourth(p8, stride);
     for (size_t k = 0; k < 4; ++k)
-        r[k] = quad(load_12_bytes(p + k * stride), load_12_bytes(p + (k + 4) * stride), load_12_bytes(p + (k + 8) * stride),
-                    load_12_bytes(p + (k + 12) * stride));
+        r[k] = quad(load_12_bytes(p + k * stride), load_12_bytes(p4 + k * stride), load_12_bytes(p8 + k * stride), load_12_bytes(p12 + k * stride));
     transpose(&r[0], &r[1], &r[2], &r[3]);
     *x = r[0], *y = r[1], *z = r[2];
 }
 lane_inline void f_load4(const char *p, size_t stride, lf *x, lf *y, lf *z, lf *w) {
     lf r[4];
+    const char *p4 = fourth(p, stride), *p8 = fourth(p4, stride), *p12 = fourth(p8, stride);
     for (size_t k = 0; k < 4; ++k)
-        r[k] = quad(load_16_bytes(p + k * stride), load_16_bytes(p + (k + 4) * stride), load_16_bytes(p + (k + 8) * stride),
-                    load_16_bytes(p + (k + 12) * stride));
+        r[k] = quad(load_16_bytes(p + k * stride), load_16_bytes(p4 + k * stride), load_16_bytes(p8 + k * stride), load_16_bytes(p12 + k * stride));
     transpose(&r[0], &r[1], &r[2], &r[3]);
     *x = r[0], *y = r[1], *z = r[2], *w = r[3];
 }
 lane_inline void f_store3(char *p, size_t stride, lf x, lf y, lf z) {
     lf r[4] = {x, y, z, z};
     transpose(&r[0], &r[1], &r[2], &r[3]);
+    char *p4 = (char *)fourth(p, stride), *p8 = (char *)fourth(p4, stride), *p12 = (char *)fourth(p8, stride);
     for (size_t k = 0; k < 4; ++k) {
         store_12_bytes(p + k * stride, _mm512_castps512_ps128(r[k]));
-        store_12_bytes(p + (k + 4) * stride, _mm512_extractf32x4_ps(r[k], 1));
-        store_12_bytes(p + (k + 8) * stride, _mm512_extractf32x4_ps(r[k], 2));
-        store_12_bytes(p + (k + 12) * stride, _mm512_extractf32x4_ps(r[k], 3));
+        store_12_bytes(p4 + k * stride, _mm512_extractf32x4_ps(r[k], 1));
+        store_12_bytes(p8 + k * stride, _mm512_extractf32x4_ps(r[k], 2));
+        store_12_bytes(p12 + k * stride, _mm512_extractf32x4_ps(r[k], 3));
     }
 }
 lane_inline void f_store4(char *p, size_t stride, lf x, lf y, lf z, lf w) {
     lf r[4] = {x, y, z, w};
     transpose(&r[0], &r[1], &r[2], &r[3]);
+    char *p4 = (char *)fourth(p, stride), *p8 = (char *)fourth(p4, stride), *p12 = (char *)fourth(p8, stride);
     for (size_t k = 0; k < 4; ++k) {
         store_16_bytes(p + k * stride, _mm512_castps512_ps128(r[k]));
-        store_16_bytes(p + (k + 4) * stride, _mm512_extractf32x4_ps(r[k], 1));
-        store_16_bytes(p + (k + 8) * stride, _mm512_extractf32x4_ps(r[k], 2));
-        store_16_bytes(p + (k + 12) * stride, _mm512_extractf32x4_ps(r[k], 3));
+        store_16_bytes(p4 + k * stride, _mm512_extractf32x4_ps(r[k], 1));
+        store_16_bytes(p8 + k * stride, _mm512_extractf32x4_ps(r[k], 2));
+        store_16_bytes(p12 + k * stride, _mm512_extractf32x4_ps(r[k], 3));
     }
 }
 lane_inline lf f_load1(const char *p, size_t stride) {

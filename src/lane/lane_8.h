@@ -107,27 +107,37 @@ lane_inline void transpose(lf *a, lf *b, lf *c, lf *d) {
     *c = simde_mm256_shuffle_ps(ab_high, cd_high, 0x44);
     *d = simde_mm256_shuffle_ps(ab_high, cd_high, 0xEE);
 }
+/* the fourth element on */
+lane_inline const char *fourth(const char *p, size_t stride) {
+    p += 4 * stride;
+    lane_address(p);
+    return p;
+}
 lane_inline void f_load3(const char *p, size_t stride, lf *x, lf *y, lf *z) {
     lf r[4];
-    for (size_t k = 0; k < 4; ++k) r[k] = pair(load_12_bytes(p + k * stride), load_12_bytes(p + (k + 4) * stride));
+    const char *q = fourth(p, stride);
+    for (size_t k = 0; k < 4; ++k) r[k] = pair(load_12_bytes(p + k * stride), load_12_bytes(q + k * stride));
     transpose(&r[0], &r[1], &r[2], &r[3]);
     *x = r[0], *y = r[1], *z = r[2];
 }
 lane_inline void f_load4(const char *p, size_t stride, lf *x, lf *y, lf *z, lf *w) {
     lf r[4];
-    for (size_t k = 0; k < 4; ++k) r[k] = pair(load_16_bytes(p + k * stride), load_16_bytes(p + (k + 4) * stride));
+    const char *q = fourth(p, stride);
+    for (size_t k = 0; k < 4; ++k) r[k] = pair(load_16_bytes(p + k * stride), load_16_bytes(q + k * stride));
     transpose(&r[0], &r[1], &r[2], &r[3]);
     *x = r[0], *y = r[1], *z = r[2], *w = r[3];
 }
 lane_inline void f_store3(char *p, size_t stride, lf x, lf y, lf z) {
     lf r[4] = {x, y, z, z};
     transpose(&r[0], &r[1], &r[2], &r[3]);
-    for (size_t k = 0; k < 4; ++k) store_12_bytes(p + k * stride, low_half(r[k])), store_12_bytes(p + (k + 4) * stride, high_half(r[k]));
+    char *q = (char *)fourth(p, stride);
+    for (size_t k = 0; k < 4; ++k) store_12_bytes(p + k * stride, low_half(r[k])), store_12_bytes(q + k * stride, high_half(r[k]));
 }
 lane_inline void f_store4(char *p, size_t stride, lf x, lf y, lf z, lf w) {
     lf r[4] = {x, y, z, w};
     transpose(&r[0], &r[1], &r[2], &r[3]);
-    for (size_t k = 0; k < 4; ++k) store_16_bytes(p + k * stride, low_half(r[k])), store_16_bytes(p + (k + 4) * stride, high_half(r[k]));
+    char *q = (char *)fourth(p, stride);
+    for (size_t k = 0; k < 4; ++k) store_16_bytes(p + k * stride, low_half(r[k])), store_16_bytes(q + k * stride, high_half(r[k]));
 }
 lane_inline lf f_load1(const char *p, size_t stride) {
     float v[8];
