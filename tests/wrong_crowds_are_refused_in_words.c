@@ -43,6 +43,42 @@ static void definitions(void **state) {
     }
 }
 
+/* Gives memory `off` bytes past a multiple of 64, from its `from`th request on. */
+typedef struct careless {
+    size_t off;
+    int from, requests, open;
+} careless;
+static void *allocate_carelessly(void *context, size_t size, size_t alignment) {
+    careless *c = context;
+    assert_int_equal(alignment, 64);
+    char *memory = aligned_alloc(64, (size + 127) / 64 * 64);
+    ++c->open;
+    return memory + (c->requests++ >= c->from ? c->off : 0);
+}
+static void release_carelessly(void *context, void *memory) {
+    --((careless *)context)->open;
+    free((void *)((uintptr_t)memory / 64 * 64));
+}
+
+/* Rows lie at multiples of 64 bytes: memory that does not is given back, whichever request it was for. */
+static void allocators_that_ignore_alignment(void **state) {
+    (void)state;
+    static const size_t offsets[] = {0, 8, 16, 32};
+    for (int k = 0; k < 4; ++k)
+        for (int from = 0; from < 2; ++from) {
+            careless c = {offsets[k], from, 0, 0};
+            phx_crowd_def def = rig_def(NULL, 20);
+            def.allocator = (phx_allocator){allocate_carelessly, release_carelessly, &c};
+            phx_report report;
+            phx_crowd *crowd = phx_crowd_create(&def, &report);
+            if (offsets[k] == 0) assert_non_null(crowd);
+            else assert_null(crowd), refused(PHX_ERROR_ALIGN, &report, report.status, "'allocator.allocate'");
+            if (offsets[k]) assert_non_null(strstr(report.text, "multiple of 64"));
+            phx_crowd_destroy(crowd);
+            assert_int_equal(c.open, 0);
+        }
+}
+
 static void frames_and_poses(void **state) {
     (void)state;
     enum { CHARACTERS = 20 };
@@ -171,6 +207,7 @@ static void chain_jobs(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(definitions),
+        cmocka_unit_test(allocators_that_ignore_alignment),
         cmocka_unit_test(frames_and_poses),
         cmocka_unit_test(legs),
         cmocka_unit_test(measured_legs),

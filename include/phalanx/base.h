@@ -75,7 +75,7 @@ typedef enum phx_status {
     PHX_ERROR_STRIDE,   /* a view's stride is smaller than its element */
     PHX_ERROR_COUNT,    /* a count or range is out of bounds */
     PHX_ERROR_VALUE,    /* a parameter is NaN or outside its documented range */
-    PHX_ERROR_ALIGN,    /* blocks must start at a multiple of 64 bytes */
+    PHX_ERROR_ALIGN,    /* blocks, and what an allocator gives, must start at a multiple of 64 bytes */
     PHX_ERROR_OVERLAP,  /* outputs overlap in a way that is not allowed */
     PHX_ERROR_HIERARCHY,/* joints are unordered, cyclic, or not on one chain */
     PHX_ERROR_MEMORY,   /* the allocator returned NULL */

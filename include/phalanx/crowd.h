@@ -110,7 +110,9 @@ PHX_API phx_crowd_params phx_crowd_params_default(void);
 PHX_API phx_crowd_params phx_crowd_params_for_leg(float leg_length);
 
 typedef struct phx_allocator {
-    void *(*allocate)(void *context, size_t size, size_t alignment); /* NULL pointer = the C library's */
+    /* NULL pointer = the C library's. What it returns starts at a multiple of `alignment`, which is 64, or is NULL where there is no memory;
+     * phx_crowd_create gives back what does not, and refuses with PHX_ERROR_ALIGN. */
+    void *(*allocate)(void *context, size_t size, size_t alignment);
     void (*release)(void *context, void *memory);
     void *context;
 } phx_allocator;

@@ -296,6 +296,16 @@ static void default_release(void *context, void *memory) {
     free_aligned(memory);
 }
 
+/* NULL, and a report, where it gives what rows cannot lie in. NULL of its own is the caller's to report. */
+static void *allocate(const phx_allocator *allocator, size_t size, phx_report *report) {
+    void *memory = allocator->allocate(allocator->context, size, 64);
+    if ((uintptr_t)memory % 64 == 0) return memory;
+    phx_reject(report, PHX_ERROR_ALIGN, "crowd definition: 'allocator.allocate' was asked for %zu bytes at a multiple of 64 and returned %p; let it heed 'alignment'",
+               size, memory);
+    allocator->release(allocator->context, memory);
+    return NULL;
+}
+
 /* Hands out 64-byte aligned pieces of one allocation; with base NULL it only measures. */
 typedef struct arena {
     char *base;
@@ -354,11 +364,9 @@ phx_crowd *phx_crowd_create(const phx_crowd_def *def, phx_report *report) {
     /* the plan is made in a scratch of the skeleton's size, then copied into the crowd */
     const size_t joint_count = def->skeleton.joint_count;
     const size_t scratch_size = (3 * joint_count * sizeof(uint16_t) + 63) / 64 * 64;
-    uint16_t *scratch = allocator.allocate(allocator.context, scratch_size, 64);
-    if (!scratch) {
-        phx_reject(report, PHX_ERROR_MEMORY, "crowd: no memory for a plan of %zu joints", joint_count);
-        return NULL;
-    }
+    phx_reject(report, PHX_ERROR_MEMORY, "crowd: no memory for a plan of %zu joints", joint_count);
+    uint16_t *scratch = allocate(&allocator, scratch_size, report);
+    if (!scratch) return NULL;
     uint16_t *slots = scratch + 2 * joint_count, wanted[PHX_MAX_LEGS * 2 + 1];
     uint32_t wanted_count = 0;
     for (uint32_t i = 0; i < def->leg_count; ++i) {
@@ -372,10 +380,10 @@ phx_crowd *phx_crowd_create(const phx_crowd_def *def, phx_report *report) {
     arena measure = {NULL, 0};
     uint16_t *joints, *parents;
     lay_out(&measure, def, plan.count, &joints, &parents);
-    void *memory = allocator.allocate(allocator.context, measure.used, 64);
+    phx_reject(report, PHX_ERROR_MEMORY, "crowd: no memory for %u characters (%zu bytes)", def->capacity, measure.used);
+    void *memory = allocate(&allocator, measure.used, report);
     if (!memory) {
         allocator.release(allocator.context, scratch);
-        phx_reject(report, PHX_ERROR_MEMORY, "crowd: no memory for %u characters (%zu bytes)", def->capacity, measure.used);
         return NULL;
     }
     memset(memory, 0, measure.used);
