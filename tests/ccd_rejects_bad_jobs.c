@@ -120,6 +120,15 @@ static void jobs_that_lack_or_misstate_something(void **state) {
     BAD((job.correction = phx_joint_view_of(chains, 63, 16)), PHX_ERROR_OVERLAP, "'correction'");
     BAD((job.correction = phx_joint_view_of(chains, 20, 50)), PHX_ERROR_OVERLAP, "'correction'");
     BAD(job.target.stride = 8, PHX_ERROR_STRIDE, "'target'");
+    for (size_t k = 0; k < 3; ++k) { /* beyond all memory */
+        const size_t beyond[3] = {SIZE_MAX, SIZE_MAX - 7, SIZE_MAX / 2};
+        BAD(job.position_out.joint_stride = beyond[k], PHX_ERROR_STRIDE, "'position_out'");
+        BAD(job.position_out.chain_stride = beyond[k], PHX_ERROR_STRIDE, "'position_out'");
+        BAD(job.position.joint_stride = beyond[k], PHX_ERROR_STRIDE, "'position'");
+        BAD(job.correction.chain_stride = beyond[k], PHX_ERROR_STRIDE, "'correction'");
+        BAD(job.target.stride = beyond[k], PHX_ERROR_STRIDE, "'target'");
+        BAD(job.result.stride = beyond[k], PHX_ERROR_STRIDE, "'result'");
+    }
     BAD(job.result.stride = 0, PHX_ERROR_STRIDE, "'result'");
     BAD((job.limits = limits, job.rotation.data = NULL), PHX_ERROR_NULL, "'rotation'");
     BAD((job.local = job.rotation), PHX_ERROR_VALUE, "'local'");

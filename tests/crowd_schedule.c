@@ -64,6 +64,30 @@ static void wrong_arguments_are_named(void **state) {
     assert_non_null(strstr(report.text, "priority"));
     assert_int_equal(phx_crowd_schedule(crowd, 4, 4, some, phx_view_of(words, 2), some, &report), PHX_ERROR_STRIDE);
     assert_non_null(strstr(report.text, "age"));
+    uint32_t ages[5] = {3, 3, 3, 3, 3}, flags[5] = {0};
+    float priority[5] = {1, 2, 3, 4, 5};
+    const phx_view by = PHX_VIEW_ARRAY(priority), age = PHX_VIEW_ARRAY(ages), into = PHX_VIEW_ARRAY(flags);
+    const struct {
+        uint32_t count;
+        phx_view priority, age, flags;
+        phx_status status;
+        const char *word;
+    } wrong[] = {{5, by, age, into, PHX_ERROR_COUNT, "'count' is 5, the capacity is 4"},
+                 {0xFFFFFFFFu, by, age, into, PHX_ERROR_COUNT, "'count'"},
+                 {4, by, age, age, PHX_ERROR_OVERLAP, "'age' overlaps 'flags'"},
+                 {4, by, age, phx_view_of(ages + 1, 4), PHX_ERROR_OVERLAP, "'flags'"},
+                 {4, by, age, phx_view_of(priority + 1, 4), PHX_ERROR_OVERLAP, "'flags' overlaps 'priority'"},
+                 {4, by, age, by, PHX_ERROR_OVERLAP, "'flags' overlaps 'priority'"},
+                 {4, by, by, into, PHX_ERROR_OVERLAP, "'age' overlaps 'priority'"},
+                 {1, PHX_VIEW_ONE(ages), age, into, PHX_ERROR_OVERLAP, "'age' overlaps 'priority'"},
+                 {4, PHX_VIEW_ONE(ages + 3), age, into, PHX_ERROR_OVERLAP, "'age' overlaps 'priority'"},
+                 {4, by, phx_view_of(ages, SIZE_MAX - 3), into, PHX_ERROR_STRIDE, "'age'"}};
+    for (size_t k = 0; k < sizeof wrong / sizeof *wrong; ++k) {
+        assert_int_equal(phx_crowd_schedule(crowd, wrong[k].count, 4, wrong[k].priority, wrong[k].age, wrong[k].flags, &report), wrong[k].status);
+        if (!strstr(report.text, wrong[k].word)) fail_msg("%s", report.text);
+        for (int i = 0; i < 5; ++i) assert_true(ages[i] == 3 && flags[i] == 0 && priority[i] == (float)(i + 1));
+    }
+    assert_int_equal(phx_crowd_schedule(crowd, 4, 4, by, age, into, &report), PHX_OK);
     phx_crowd_frame frame;
     memset(&frame, 0, sizeof frame);
     assert_int_equal(phx_crowd_run(crowd, &frame, NULL, &report), PHX_ERROR_NULL);

@@ -199,6 +199,20 @@ static void rejected_jobs_write_nothing(void **state) {
     REJECTED(PHX_ERROR_VALUE, "layout", job.poses.layout = (phx_pose_layout)7);
     REJECTED(PHX_ERROR_STRIDE, "positions", job.positions.stride = 95);
     REJECTED(PHX_ERROR_COUNT, "count", job.count = 0);
+    REJECTED(PHX_ERROR_COUNT, "'count'", job.count = SIZE_MAX);
+    for (size_t k = 0; k < 3; ++k) { /* what wraps, or lies beyond all memory */
+        const size_t beyond_all[3] = {SIZE_MAX, SIZE_MAX - 7, SIZE_MAX / 2};
+        REJECTED(PHX_ERROR_VALUE, "'poses.rotation_offset'", job.poses.rotation_offset = beyond_all[k]);
+        REJECTED(PHX_ERROR_STRIDE, "joint stride", job.poses.joint_stride = beyond_all[k]);
+        REJECTED(PHX_ERROR_STRIDE, "character stride", job.poses.character_stride = beyond_all[k]);
+        REJECTED(PHX_ERROR_STRIDE, "'positions'", job.positions.stride = beyond_all[k]);
+        REJECTED(PHX_ERROR_STRIDE, "'root_position'", job.root_position = phx_view_of(places, beyond_all[k]));
+        phx_fk_job job = good;
+        job.poses.joint_stride = beyond_all[k];
+        assert_int_equal(phx_fk_workspace_size(&job), 0);
+    }
+    assert_int_equal(phx_fk_solve(phx_backend_best(), &good, SIZE_MAX, 2, workspace, &report), PHX_ERROR_COUNT);
+    assert_non_null(strstr(report.text, " + 2)"));
     assert_int_equal(phx_fk_solve(NULL, &good, 0, 1, workspace, &report), PHX_ERROR_NULL);
     assert_int_equal(phx_fk_solve(phx_backend_best(), &good, 0, 1, NULL, &report), PHX_ERROR_NULL);
     assert_int_equal(phx_fk_solve(phx_backend_best(), &good, 0, 1, workspace + 4, &report), PHX_ERROR_ALIGN);

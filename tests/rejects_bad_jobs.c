@@ -119,6 +119,11 @@ static void strides_that_hold_no_element_are_named(void **state) {
             if (stride == 0 && !fields[f].output) assert_int_equal(phx_two_bone_validate(&job, NULL), PHX_OK); /* one value for all */
             else assert_refused(&job, PHX_ERROR_STRIDE, fields[f].name, legs);
         }
+        for (int k = 0; k < 3; ++k) { /* beyond all memory */
+            phx_two_bone_job job = good_job(legs);
+            ((phx_view *)(void *)((char *)&job + fields[f].offset))->stride = k == 0 ? SIZE_MAX : k == 1 ? SIZE_MAX - 7 : SIZE_MAX / 2;
+            assert_refused(&job, PHX_ERROR_STRIDE, fields[f].name, legs);
+        }
         static char own[16 * LEGS]; /* among the legs these would lie on other fields */
         phx_two_bone_job job = good_job(legs);
         *(phx_view *)(void *)((char *)&job + fields[f].offset) = phx_view_of(own, fields[f].size);
@@ -300,6 +305,12 @@ static void blocks_are_checked_too(void **state) {
     assert_int_equal(phx_two_bone_solve_blocks(best, &params, NULL, NULL, 0, NULL), PHX_OK);
     phx_two_bone_extra_default(extra);
     assert_int_equal(phx_two_bone_solve_blocks(best, &params, block, extra, 1, NULL), PHX_OK);
+    static const size_t counts[] = {SIZE_MAX, SIZE_MAX / 2, SIZE_MAX / sizeof *block};
+    for (int k = 0; k < 3; ++k) {
+        assert_int_equal(phx_two_bone_solve_blocks(best, &params, block, NULL, counts[k], &report), PHX_ERROR_COUNT);
+        assert_non_null(strstr(report.text, "'block_count'"));
+    }
+    assert_memory_equal(memory, copy, sizeof memory);
 }
 
 /* a zeroed block is sixteen chains without length */

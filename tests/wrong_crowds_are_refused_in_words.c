@@ -131,6 +131,41 @@ static void frames_and_poses(void **state) {
     refused(PHX_ERROR_COUNT, &report, phx_fk_solve(phx_backend_best(), &fk, 3, 4, workspace, &report), "'first' is 3");
 }
 
+/* Offsets and strides that wrap, or by which even two elements lie beyond all memory, in both layouts. */
+static void frames_beyond_all_memory(void **state) {
+    (void)state;
+    static PHX_ALIGN_64 float rows[RIG_JOINTS * 160];
+    static phx_transform poses[RIG_JOINTS];
+    phx_crowd_def def = rig_def(NULL, 20);
+    def.scaled = 1;
+    phx_crowd *crowd = phx_crowd_create(&def, NULL);
+    static const char *const words[] = {"'poses.translation_offset' is", "'poses.rotation_offset' is", "'poses.scale_offset' is", "'poses' has joint stride",
+                                        "'poses' has character stride", "'root_position' has stride", "'support' has stride"};
+    static const size_t values[] = {SIZE_MAX, SIZE_MAX - 7, SIZE_MAX - 15, SIZE_MAX - 63, SIZE_MAX / 2, SIZE_MAX / 2 - 63};
+    for (int field = 0; field < 7; ++field)
+        for (int v = 0; v < 6; ++v)
+            for (uint32_t count = 1; count <= 20; count += 19)
+                for (int in_rows = 0; in_rows < 2; ++in_rows) {
+                    if (in_rows && (field < 3 || (field < 5 && (values[v] + 64) % 64))) continue; /* rows have no offsets, and strides of 64 */
+                    phx_crowd_frame frame;
+                    phx_report report;
+                    memset(&frame, 0, sizeof frame);
+                    frame.count = count, frame.poses = phx_poses_of(poses, RIG_JOINTS);
+                    if (in_rows) frame.poses = (phx_poses){PHX_POSE_ROWS, rows, RIG_JOINTS * 640, 640, 0, 0, 0};
+                    frame.root_position = phx_view_of(poses, 12), frame.support = phx_view_of(poses, 8);
+                    assert_int_equal(phx_crowd_validate(crowd, &frame, &report), PHX_OK);
+                    size_t *const fields[] = {&frame.poses.translation_offset, &frame.poses.rotation_offset, &frame.poses.scale_offset, &frame.poses.joint_stride,
+                                              &frame.poses.character_stride, &frame.root_position.stride, &frame.support.stride};
+                    *fields[field] = values[v];
+                    char wanted[80];
+                    snprintf(wanted, sizeof wanted, "%s %llu", words[field], (unsigned long long)values[v]);
+                    refused(field < 3 ? PHX_ERROR_VALUE : PHX_ERROR_STRIDE, &report, phx_crowd_validate(crowd, &frame, &report), wanted);
+                    assert_null(phx_crowd_prepare(crowd, &frame, 0).blocks);
+                    assert_int_equal(phx_crowd_solve(crowd, &frame, 0), field < 3 ? PHX_ERROR_VALUE : PHX_ERROR_STRIDE);
+                }
+    phx_crowd_destroy(crowd);
+}
+
 /* A knee that is bent says where it points; one straight within a degree must be told, or keeps what it knows. */
 static void legs(void **state) {
     (void)state;
@@ -210,6 +245,7 @@ int main(void) {
         cmocka_unit_test(allocators_that_ignore_alignment),
         cmocka_unit_test(frames_and_poses),
         cmocka_unit_test(legs),
+        cmocka_unit_test(frames_beyond_all_memory),
         cmocka_unit_test(measured_legs),
         cmocka_unit_test(chain_jobs),
     };

@@ -72,7 +72,7 @@ typedef struct phx_rows1u {
 typedef enum phx_status {
     PHX_OK = 0,
     PHX_ERROR_NULL,     /* a required pointer or view is NULL */
-    PHX_ERROR_STRIDE,   /* a view's stride is smaller than its element */
+    PHX_ERROR_STRIDE,   /* a stride is smaller than its element, or larger than memory */
     PHX_ERROR_COUNT,    /* a count or range is out of bounds */
     PHX_ERROR_VALUE,    /* a parameter is NaN or outside its documented range */
     PHX_ERROR_ALIGN,    /* blocks, and what an allocator gives, must start at a multiple of 64 bytes */

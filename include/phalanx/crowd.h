@@ -258,6 +258,7 @@ PHX_API phx_status phx_crowd_run(phx_crowd *crowd, const phx_crowd_frame *frame,
  * (age + 1) are solved in full, as many as `budget_feet` allow; the others replay; those of priority 0 (or less, or NaN) or with PHX_CHARACTER_OFF are off.
  * Characters with PHX_CHARACTER_TELEPORT come before all others, in the same order. Equal scores go to the lower index first, so the choice depends on nothing but the arguments. age counts the frames since a
  * character was last solved and is kept by this call: start it at any value, 0 for example.
+ * count is at most the capacity, and age and flags share no bytes with each other or with priority.
  *   priority  float per character     age  uint32_t per character, in and out     flags  uint32_t per character, in and out */
 PHX_API phx_status phx_crowd_schedule(const phx_crowd *crowd, uint32_t count, uint32_t budget_feet, phx_view priority, phx_view age, phx_view flags,
                                       phx_report *report);

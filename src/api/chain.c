@@ -104,6 +104,12 @@ static phx_status check_joint_view(const char *name, const char *field, const ph
         return phx_reject(report, PHX_ERROR_STRIDE, "%s: '%s' has joint stride %zu, less than %zu", name, field, view->joint_stride, size);
     if (view->chain_stride < size && count > 1 && (output || view->chain_stride != 0))
         return phx_reject(report, PHX_ERROR_STRIDE, "%s: '%s' has chain stride %zu, less than %zu", name, field, view->chain_stride, size);
+    size_t reach = size; /* of one chain; strides of what there is one of are nobody's */
+    if (joints > 1) {
+        if (phx_check_extent(name, field, "joint stride", view->joint_stride, joints, size, report)) return PHX_ERROR_STRIDE;
+        reach += (joints - 1) * view->joint_stride;
+    }
+    if (count > 1 && phx_check_extent(name, field, "chain stride", view->chain_stride, count, reach, report)) return PHX_ERROR_STRIDE;
     if (output && phx_overlaps_itself(view->chain_stride, view->joint_stride, size, count, joints))
         return phx_reject(report, PHX_ERROR_OVERLAP, "%s: '%s' has chain stride %zu and joint stride %zu, by which its own elements overlap", name, field,
                           view->chain_stride, view->joint_stride);
@@ -192,7 +198,7 @@ phx_status phx_chain_check_job(const char *name, const phx_chain_job *job, uint3
         {"stretch", &job->stretch, 4, 0, 1},
         {"result", &job->result, sizeof(phx_result), 0, 1},
     };
-    status = phx_check_fields(name, fields, sizeof fields / sizeof *fields, report);
+    status = phx_check_fields(name, fields, sizeof fields / sizeof *fields, job->count, report);
     return status ? status : phx_check_overlap(name, fields, sizeof fields / sizeof *fields, job->count, report);
 }
 

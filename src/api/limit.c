@@ -125,7 +125,7 @@ phx_status phx_limit_apply(const phx_backend *backend, const phx_limit *limit, s
     if (count > SIZE_MAX / 2) return phx_reject(report, PHX_ERROR_COUNT, "%s: 'count' is %zu, more than memory can hold", name, count);
     if (count == 0) return phx_accept(report);
     const phx_field fields[] = {{"local", &local, 16, 1, 0}, {"limited", &limited, 16, 1, 1}, {"changed", &changed, 4, 0, 1}};
-    status = phx_check_fields(name, fields, sizeof fields / sizeof *fields, report);
+    status = phx_check_fields(name, fields, sizeof fields / sizeof *fields, count, report);
     if (!status) status = phx_check_overlap(name, fields, sizeof fields / sizeof *fields, count, report);
     if (status) return status;
     const phx_limit_setup setup = phx_limit_prepare(limit);

@@ -60,7 +60,13 @@ static size_t element_of(const phx_poses *poses, int scaled) {
     return element;
 }
 
-phx_status phx_check_poses(const char *job, const phx_poses *poses, int scaled, phx_report *report) {
+static phx_status check_pose_extent(const char *job, const phx_poses *poses, size_t element, size_t count, uint32_t joints, phx_report *report) {
+    const phx_status status = phx_check_extent(job, "poses", "joint stride", poses->joint_stride, joints, element, report);
+    if (status) return status;
+    return phx_check_extent(job, "poses", "character stride", poses->character_stride, count, (joints - 1) * poses->joint_stride + element, report);
+}
+
+phx_status phx_check_poses(const char *job, const phx_poses *poses, int scaled, size_t count, uint32_t joints, phx_report *report) {
     if (!poses->data) return phx_reject(report, PHX_ERROR_NULL, "%s: 'poses.data' is NULL", job);
     if (poses->layout != PHX_POSE_AOS && poses->layout != PHX_POSE_COMPACT && poses->layout != PHX_POSE_ROWS)
         return phx_reject(report, PHX_ERROR_VALUE, "%s: 'poses.layout' is %d, not a phx_pose_layout", job, (int)poses->layout);
@@ -68,23 +74,27 @@ phx_status phx_check_poses(const char *job, const phx_poses *poses, int scaled, 
         if ((uintptr_t)poses->data % 64 || poses->character_stride % 64 || poses->joint_stride % 64)
             return phx_reject(report, PHX_ERROR_ALIGN, "%s: 'poses' rows do not start at multiples of 64 bytes", job);
         if (poses->joint_stride < 640) return phx_reject(report, PHX_ERROR_STRIDE, "%s: 'poses.joint_stride' is %zu, less than 640", job, poses->joint_stride);
-        return PHX_OK;
+        return check_pose_extent(job, poses, 640, count / PHX_BLOCK_LANES + 1, joints, report);
     }
     const struct {
         const char *name;
         size_t at, size;
     } fields[] = {{"translation_offset", poses->translation_offset, 12}, {"rotation_offset", poses->rotation_offset, 16}, {"scale_offset", poses->scale_offset, 12}};
-    for (int a = 0; a < 3; ++a)
-        for (int b = 0; b < a && (scaled || a < 2); ++b)
+    for (int a = 0; a < (scaled ? 3 : 2); ++a) {
+        if (fields[a].at > PHX_MOST_BYTES - fields[a].size)
+            return phx_reject(report, PHX_ERROR_VALUE, "%s: 'poses.%s' is %zu, outside [0, %zu], as 'poses.joint_stride' is %zu", job, fields[a].name, fields[a].at,
+                              poses->joint_stride > fields[a].size ? poses->joint_stride - fields[a].size : 0, poses->joint_stride);
+        for (int b = 0; b < a; ++b)
             if (fields[a].at < fields[b].at + fields[b].size && fields[b].at < fields[a].at + fields[a].size)
                 return phx_reject(report, PHX_ERROR_OVERLAP, "%s: 'poses.%s' is %zu and 'poses.%s' %zu, by which the two overlap", job, fields[b].name, fields[b].at,
                                   fields[a].name, fields[a].at);
+    }
     const size_t element = element_of(poses, scaled);
     if (poses->joint_stride < element)
         return phx_reject(report, PHX_ERROR_STRIDE, "%s: 'poses.joint_stride' is %zu, less than %zu", job, poses->joint_stride, element);
     if (poses->character_stride < element)
         return phx_reject(report, PHX_ERROR_STRIDE, "%s: 'poses.character_stride' is %zu, less than %zu", job, poses->character_stride, element);
-    return PHX_OK;
+    return check_pose_extent(job, poses, element, count, joints, report);
 }
 
 phx_status phx_check_poses_apart(const char *job, const phx_poses *poses, int scaled, size_t count, uint32_t joints, phx_report *report) {
@@ -125,7 +135,8 @@ static phx_status check_fk(const phx_fk_job *job, phx_report *report) {
     for (uint32_t k = 0; job->joints && k < wanted; ++k)
         if (job->joints[k] >= joint_count)
             return phx_reject(report, PHX_ERROR_COUNT, "%s: 'joints[%u]' is %u, the skeleton has %u joints", name, k, job->joints[k], joint_count);
-    status = phx_check_poses(name, &job->poses, job->scaled, report);
+    if (job->count > SIZE_MAX / 2) return phx_reject(report, PHX_ERROR_COUNT, "%s: 'count' is %zu, more than memory can hold", name, job->count);
+    status = phx_check_poses(name, &job->poses, job->scaled, job->count, joint_count, report);
     if (status) return status;
     if (job->poses.layout == PHX_POSE_COMPACT)
         return phx_reject(report, PHX_ERROR_VALUE, "%s: 'poses.layout' is PHX_POSE_COMPACT, which only a crowd reads", name);
@@ -135,7 +146,7 @@ static phx_status check_fk(const phx_fk_job *job, phx_report *report) {
         {"positions", &job->positions, (size_t)12 * wanted, 0, 1},
         {"rotations", &job->rotations, (size_t)16 * wanted, 0, 1},
     };
-    return phx_check_fields(name, fields, sizeof fields / sizeof *fields, report);
+    return phx_check_fields(name, fields, sizeof fields / sizeof *fields, job->count, report);
 }
 
 static size_t round_up(size_t size) { return (size + 63) / 64 * 64; }
@@ -153,7 +164,7 @@ phx_status phx_fk_solve(const phx_backend *backend, const phx_fk_job *job, size_
     if (!workspace) return phx_reject(report, PHX_ERROR_NULL, "fk job: 'workspace' is NULL");
     if ((uintptr_t)workspace % 64) return phx_reject(report, PHX_ERROR_ALIGN, "fk job: 'workspace' is not at a multiple of 64 bytes");
     if (first > job->count || count > job->count - first)
-        return phx_reject(report, PHX_ERROR_COUNT, "fk job: characters [%zu, %zu) are not all within 'count' %zu", first, first + count, job->count);
+        return phx_reject(report, PHX_ERROR_COUNT, "fk job: characters [%zu, %zu + %zu) are not all within 'count' %zu", first, first, count, job->count);
     if (job->poses.layout == PHX_POSE_ROWS && first % PHX_BLOCK_LANES)
         return phx_reject(report, PHX_ERROR_COUNT, "fk job: 'first' is %zu, rows start at multiples of 16", first);
     if (count == 0) return phx_accept(report);

@@ -55,7 +55,15 @@ phx_status(phx_reject)(phx_report *report, phx_status status, const char *format
     return status;
 }
 
-phx_status phx_check_fields(const char *job, const phx_field *fields, size_t count, phx_report *report) {
+phx_status phx_check_extent(const char *job, const char *name, const char *what, size_t stride, size_t count, size_t size, phx_report *report) {
+    const size_t steps = count > 1 ? count - 1 : 1, small = (size_t)1 << (sizeof(size_t) > 4 ? 27 : 15);
+    if (stride <= small && steps <= small && size <= small) return PHX_OK; /* all but always, and without a division */
+    const size_t most = (PHX_MOST_BYTES - size) / steps;
+    if (stride <= most) return PHX_OK;
+    return phx_reject(report, PHX_ERROR_STRIDE, "%s: '%s' has %s %zu, more than memory can hold: at most %zu here", job, name, what, stride, most);
+}
+
+phx_status phx_check_fields(const char *job, const phx_field *fields, size_t count, size_t elements, phx_report *report) {
     for (size_t i = 0; i < count; ++i) {
         const phx_field *field = fields + i;
         if (!field->view->data) {
@@ -66,6 +74,7 @@ phx_status phx_check_fields(const char *job, const phx_field *fields, size_t cou
         if (field->view->stride == 0 && !field->output) continue;
         if (field->view->stride < field->size)
             return phx_reject(report, PHX_ERROR_STRIDE, "%s: '%s' has stride %zu, less than %zu", job, field->name, field->view->stride, field->size);
+        if (phx_check_extent(job, field->name, "stride", field->view->stride, elements, field->size, report)) return PHX_ERROR_STRIDE;
     }
     return PHX_OK;
 }
@@ -92,12 +101,13 @@ static int collide(const phx_field *output, const phx_field *other, size_t eleme
     const size_t stride = output->view->stride, reach = (elements - 1) * stride;
     const size_t other_reach = (elements - 1) * other->view->stride;
     if (a + reach + output->size <= b || b + other_reach + other->size <= a) return 0;
+    if (elements == 1) return other->output;
     if (other->view->stride != stride && other->view->stride != 0) return walk_and_collide(output, other, elements);
     const size_t apart = (size_t)(a < b ? b - a : a - b);
     const size_t offset = apart % stride, first = a < b ? output->size : other->size, second = a < b ? other->size : output->size;
     const int same_bytes = offset < first, next_bytes = offset + second > stride;
-    if (other->view->stride == 0) return elements > 1 && (same_bytes || next_bytes);
-    if (elements == 1 || apart < stride) return (same_bytes && other->output) || (next_bytes && elements > 1);
+    if (other->view->stride == 0) return same_bytes || next_bytes;
+    if (apart < stride) return (same_bytes && other->output) || next_bytes;
     return same_bytes || next_bytes;
 }
 

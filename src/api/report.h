@@ -29,21 +29,27 @@ typedef struct phx_field {
     int required, output;
 } phx_field;
 
-/* Required views are there, strides hold their element (0 allowed for inputs). `job` names the struct in the sentence. */
-phx_status phx_check_fields(const char *job, const phx_field *fields, size_t count, phx_report *report);
+/* What any array may take: half of what 32 bits address; of 64 bits, the 56 that a program has of them. Sums of a few of these do not wrap. */
+#define PHX_MOST_BYTES (SIZE_MAX >> (sizeof(size_t) > 4 ? 8 : 1))
+/* `count` elements of `size` bytes, `stride` apart, are no more than that; `stride` is `what` of `name`. size <= PHX_MOST_BYTES */
+phx_status phx_check_extent(const char *job, const char *name, const char *what, size_t stride, size_t count, size_t size, phx_report *report);
+
+/* Required views are there, strides hold their element (0 allowed for inputs) and `elements` of them fit into memory. `job` names the struct
+ * in the sentence. */
+phx_status phx_check_fields(const char *job, const phx_field *fields, size_t count, size_t elements, phx_report *report);
 
 /* No output shares bytes with another output, or with another element of an input. Takes time by the element only where the ranges of views of
  * different strides meet. */
 phx_status phx_check_overlap(const char *job, const phx_field *fields, size_t count, size_t elements, phx_report *report);
 
-/* Do elements of an array of `count` chains (or characters) of `joints` joints share bytes with each other? */
+/* Do elements of an array of `count` chains (or characters) of `joints` joints share bytes with each other? For strides that fit into memory. */
 int phx_overlaps_itself(size_t chain_stride, size_t joint_stride, size_t size, size_t count, uint32_t joints);
 
 /* low <= value <= high, which NaN fails */
 phx_status phx_check_range(const char *job, const char *name, float value, float low, float high, phx_report *report);
 
-/* Strides and alignment of a pose array; `scaled`: scales are read too. */
-phx_status phx_check_poses(const char *job, const phx_poses *poses, int scaled, phx_report *report);
+/* Strides, offsets and alignment of a pose array of `count` characters of `joints` joints; `scaled`: scales are read too. */
+phx_status phx_check_poses(const char *job, const phx_poses *poses, int scaled, size_t count, uint32_t joints, phx_report *report);
 /* no two joints of `count` characters share bytes; for poses that passed the check above */
 phx_status phx_check_poses_apart(const char *job, const phx_poses *poses, int scaled, size_t count, uint32_t joints, phx_report *report);
 #endif

@@ -25,6 +25,7 @@ phx_two_bone_job phx_two_bone_job_default(void) {
 }
 
 void phx_two_bone_extra_default(phx_two_bone_extra *extra) {
+    if (!extra) return;
     memset(extra, 0, sizeof *extra);
     for (int lane = 0; lane < PHX_BLOCK_LANES; ++lane)
         extra->weight.v[lane] = extra->pole_weight.v[lane] = extra->tip_from.w[lane] = extra->stretch.v[lane] = 1.0f;
@@ -73,6 +74,8 @@ phx_status phx_two_bone_solve_blocks(const phx_backend *backend, const phx_two_b
     if ((uintptr_t)extras % 64) return phx_reject(report, PHX_ERROR_ALIGN, "%s: 'extras' is not at a multiple of 64 bytes", name);
     const phx_status status = check_params(name, params, report);
     if (status) return status;
+    if (block_count > PHX_MOST_BYTES / (sizeof *blocks + sizeof *extras))
+        return phx_reject(report, PHX_ERROR_COUNT, "%s: 'block_count' is %zu, more than memory can hold", name, block_count);
     const phx_two_bone_setup setup = prepare(params);
     backend->two_bone_blocks(&setup, blocks, extras, block_count);
     return phx_accept(report);
@@ -124,7 +127,7 @@ static phx_status validate(const phx_two_bone_job *job, int thorough, phx_report
         {"stretch", &job->stretch, 4, 0, 1},
         {"result", &job->result, sizeof(phx_result), 0, 1},
     };
-    phx_status checked = phx_check_fields(name, fields, sizeof fields / sizeof *fields, report);
+    phx_status checked = phx_check_fields(name, fields, sizeof fields / sizeof *fields, job->count, report);
     if (!checked && thorough) checked = phx_check_overlap(name, fields, sizeof fields / sizeof *fields, job->count, report);
     return checked ? checked : phx_accept(report);
 }

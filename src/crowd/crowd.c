@@ -449,7 +449,7 @@ static phx_status validate(const phx_crowd *crowd, const phx_crowd_frame *frame,
     if (frame->count == 0) return phx_accept(report);
     const phx_walk_plan *plan = &crowd->setup.plan;
     const uint32_t joints = frame->poses.layout == PHX_POSE_COMPACT ? plan->count : plan->joints[plan->count - 1] + 1u;
-    phx_status status = phx_check_poses(name, &frame->poses, crowd->setup.scaled, report);
+    phx_status status = phx_check_poses(name, &frame->poses, crowd->setup.scaled, frame->count, joints, report);
     if (!status && thorough) status = phx_check_poses_apart(name, &frame->poses, crowd->setup.scaled, frame->count, joints, report);
     if (status) return status;
     const phx_field fields[] = {
@@ -459,7 +459,7 @@ static phx_status validate(const phx_crowd *crowd, const phx_crowd_frame *frame,
         {"flags", &frame->flags, 4, 0, 0},
         {"support", &frame->support, 4 * (size_t)crowd->setup.leg_count, 0, 0},
     };
-    status = phx_check_fields(name, fields, sizeof fields / sizeof *fields, report);
+    status = phx_check_fields(name, fields, sizeof fields / sizeof *fields, frame->count, report);
     for (uint32_t i = 0; !status && thorough && !crowd->setup.replay && frame->flags.data && i < frame->count; ++i) {
         uint32_t flags;
         memcpy(&flags, (const char *)frame->flags.data + i * frame->flags.stride, sizeof flags);

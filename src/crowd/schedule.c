@@ -65,8 +65,11 @@ phx_status phx_crowd_schedule(const phx_crowd *crowd, uint32_t count, uint32_t b
     if (!crowd) return phx_reject(report, PHX_ERROR_NULL, "%s: 'crowd' is NULL", name);
     if (!crowd->setup.replay)
         return phx_reject(report, PHX_ERROR_STATE, "%s: the crowd was defined with replay 0, and cannot repeat corrections; set def.replay = 1", name);
-    const phx_field fields[] = {{"priority", &priority, 4, 1, 0}, {"age", &age, 4, 1, 1}, {"flags", &flags, 4, 1, 1}};
-    const phx_status status = phx_check_fields(name, fields, 3, report);
+    phx_field fields[] = {{"age", &age, 4, 1, 1}, {"flags", &flags, 4, 1, 1}, {"priority", &priority, 4, 1, 0}};
+    if (count > crowd->capacity) return phx_reject(report, PHX_ERROR_COUNT, "%s: 'count' is %u, the capacity is %u", name, count, crowd->capacity);
+    phx_status status = phx_check_fields(name, fields, 3, count, report);
+    fields[2].output = 1; /* as far as sharing bytes goes: it is not to be overwritten, by its own character's words either */
+    if (!status) status = phx_check_overlap(name, fields, 3, count, report);
     if (status) return status;
 
     /* the score of the last character that fits, found eleven bits at a time from the top: no sorting, no memory */
