@@ -286,11 +286,32 @@ static void calls_out_of_order_are_refused(void **state) {
     assert_int_equal(phx_capture_begin(crowd, &frame, 1, 2, bytes, size, &report), PHX_OK);
     assert_int_equal(phx_capture_end(crowd, &frame, bytes, &report), PHX_ERROR_STATE);
     assert_non_null(strstr(report.text, "character 1 is missing"));
+    /* not cast yet, solved already: nothing is kept. In between, it is. */
+    unsigned char *begun = malloc(size);
+    memcpy(begun, bytes, size);
+    assert_int_equal(phx_capture_tile(crowd, &frame, 0, bytes), PHX_ERROR_STATE);
+    assert_memory_equal(bytes, begun, size);
+    cast(phx_crowd_prepare(crowd, &frame, 0), ground_hills, NULL);
+    assert_int_equal(phx_crowd_solve(crowd, &frame, 0), PHX_OK);
+    assert_int_equal(phx_capture_tile(crowd, &frame, 0, bytes), PHX_ERROR_STATE);
+    assert_memory_equal(bytes, begun, size);
+    free(begun);
     assert_null(phx_replay_open(bytes, size, NULL, &report));
     assert_non_null(strstr(report.text, "not finished"));
     assert_null(phx_replay_open(NULL, 0, NULL, &report));
     assert_null(phx_replay_open("PNG", 3, NULL, &report));
     assert_non_null(strstr(report.text, "not a capture"));
+    cast(phx_crowd_prepare(crowd, &frame, 0), ground_hills, NULL);
+    assert_int_equal(phx_capture_tile(crowd, &frame, 0, bytes), PHX_OK);
+    assert_int_equal(phx_crowd_solve(crowd, &frame, 0), PHX_OK);
+    assert_int_equal(phx_capture_tile(crowd, &frame, 0, bytes), PHX_ERROR_STATE);
+    assert_int_equal(phx_capture_end(crowd, &frame, bytes, &report), PHX_OK);
+    phx_replay *replay = phx_replay_open(bytes, size, NULL, &report);
+    assert_non_null(replay);
+    phx_replay_difference difference;
+    assert_int_equal(phx_replay_run(replay, &difference), PHX_OK);
+    assert_int_equal(difference.characters, 0);
+    phx_replay_close(replay);
     free(bytes);
     phx_crowd_destroy(crowd);
 }

@@ -29,7 +29,8 @@ PHX_API phx_status phx_capture_begin(const phx_crowd *crowd, const phx_crowd_fra
                                      size_t size, phx_report *report);
 
 /* All that solving a tile will consume: state, poses, roots, flags, rays and hits. After its rays were cast, before it is solved.
- * Tiles of which nothing is captured are passed over. Threads may do this for different tiles at once. */
+ * Tiles of which nothing is captured are passed over; of others, PHX_ERROR_STATE where the tile does not lie prepared in its workspace, as
+ * phx_crowd_solve says, and where buffer is no capture that this crowd and frame have begun. Threads may do this for different tiles at once. */
 PHX_API phx_status phx_capture_tile(const phx_crowd *crowd, const phx_crowd_frame *frame, uint32_t tile, void *buffer);
 
 /* Corrected poses and state, and the checksum: after all tiles were solved. PHX_ERROR_STATE where a tile is missing. */

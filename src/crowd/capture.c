@@ -291,9 +291,12 @@ phx_status phx_capture_tile(const phx_crowd *crowd, const phx_crowd_frame *frame
     uint32_t first;
     if (!begun(crowd, frame, bytes, &l, &first)) return PHX_ERROR_STATE;
     if (tile >= phx_crowd_frame_tiles(crowd, frame)) return PHX_ERROR_COUNT;
+    const uint32_t begin = tile * PHX_TILE_CHARACTERS, count = phx_tile_count(frame, tile);
+    if (begin + count <= first || first + l.characters <= begin) return PHX_OK;
+    if (!phx_is_prepared(phx_prepared_of(crowd, frame, tile), tile, count)) return PHX_ERROR_STATE;
     const phx_ray_block *rays = phx_in_workspace(crowd, crowd->rays, phx_workspace_of(crowd, frame, tile));
     for (uint32_t i = 0; i < PHX_TILE_CHARACTERS; ++i) {
-        const uint32_t character = tile * PHX_TILE_CHARACTERS + i, lane = i % PHX_BLOCK_LANES;
+        const uint32_t character = begin + i, lane = i % PHX_BLOCK_LANES;
         if (character < first || character - first >= l.characters) continue;
         cursor c = {bytes + (l.records_at + l.record * (character - first)) * 4};
         put_state(&c, crowd, character);

@@ -490,7 +490,7 @@ static phx_crowd_task task_of(phx_crowd *crowd, const phx_crowd_frame *frame, ui
     task.setup = setup, task.frame = frame;
     task.step = solved ? phx_crowd_step_of(setup, dt) : (phx_crowd_step){.dt = dt}; /* preparing asks for no filter */
     task.first = tile * PHX_TILE_CHARACTERS;
-    task.count = frame->count - task.first < PHX_TILE_CHARACTERS ? frame->count - task.first : PHX_TILE_CHARACTERS;
+    task.count = phx_tile_count(frame, tile);
     task.root_rotation = phx_in_workspace(crowd, crowd->root_rotation, workspace);
     task.root_position = phx_in_workspace(crowd, crowd->root_position, workspace);
     task.good = phx_in_workspace(crowd, crowd->good, workspace);
@@ -516,7 +516,7 @@ phx_ray_blocks phx_crowd_prepare(phx_crowd *crowd, const phx_crowd_frame *frame,
     if (validate(crowd, frame, 0, NULL) || tile >= phx_crowd_frame_tiles(crowd, frame)) return rays;
     phx_crowd_task task = task_of(crowd, frame, tile, 0);
     task.wanted = rays.active;
-    *(phx_prepared *)phx_in_workspace(crowd, crowd->prepared, phx_workspace_of(crowd, frame, tile)) = (phx_prepared){tile + 1, task.count};
+    *phx_prepared_of(crowd, frame, tile) = (phx_prepared){tile + 1, task.count};
     crowd->backend->crowd_prepare(&task);
     const uint32_t groups = (task.count + PHX_BLOCK_LANES - 1) / PHX_BLOCK_LANES;
     rays.blocks = task.rays, rays.count = groups * crowd->setup.leg_count * 2;
@@ -529,8 +529,8 @@ phx_status phx_crowd_solve(phx_crowd *crowd, const phx_crowd_frame *frame, uint3
     if (status) return status;
     if (tile >= phx_crowd_frame_tiles(crowd, frame)) return PHX_ERROR_COUNT;
     const phx_crowd_task task = task_of(crowd, frame, tile, 1);
-    phx_prepared *prepared = phx_in_workspace(crowd, crowd->prepared, phx_workspace_of(crowd, frame, tile));
-    if (prepared->tile != tile + 1 || prepared->count < task.count) return PHX_ERROR_STATE;
+    phx_prepared *prepared = phx_prepared_of(crowd, frame, tile);
+    if (!phx_is_prepared(prepared, tile, task.count)) return PHX_ERROR_STATE;
     prepared->tile = 0;
     crowd->backend->crowd_solve(&task);
     return PHX_OK;

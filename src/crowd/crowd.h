@@ -242,4 +242,18 @@ static inline void *phx_in_workspace(const phx_crowd *crowd, void *first, size_t
     return first ? (char *)first + workspace * crowd->workspace_bytes : NULL;
 }
 
+/* characters of one of the frame's tiles */
+static inline uint32_t phx_tile_count(const phx_crowd_frame *frame, uint32_t tile) {
+    const uint32_t left = frame->count - tile * PHX_TILE_CHARACTERS;
+    return left < PHX_TILE_CHARACTERS ? left : PHX_TILE_CHARACTERS;
+}
+
+static inline phx_prepared *phx_prepared_of(const phx_crowd *crowd, const phx_crowd_frame *frame, uint32_t tile) {
+    return (phx_prepared *)phx_in_workspace(crowd, crowd->prepared, phx_workspace_of(crowd, frame, tile)); /* the bench reads this as C++ */
+}
+/* does all of this tile lie there, and was not solved yet? */
+static inline int phx_is_prepared(const phx_prepared *prepared, uint32_t tile, uint32_t count) {
+    return prepared->tile == tile + 1 && prepared->count >= count;
+}
+
 #endif
