@@ -24,9 +24,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* With -ffast-math or -ffinite-math-only a compiler leaves out what looks for NaN, and reorders sums. */
-#if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
-#error "Phalanx is to be compiled without -ffast-math, -Ofast and -ffinite-math-only: its answers and its checks rest on IEEE arithmetic"
+/* With these a compiler leaves out what looks for NaN, reorders sums, and divides by multiplying. GCC's macros; clang has the first two. */
+#if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__)
+#error "Phalanx is to be compiled without -ffast-math, -Ofast, -ffinite-math-only and -funsafe-math-optimizations: its answers and its checks rest on IEEE arithmetic"
 #endif
 
 /* lane_inline: what a hot loop uses. A call would spill every register and turn options that are constants of a loop into branches.

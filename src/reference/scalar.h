@@ -7,9 +7,9 @@
 #include <math.h>
 #include <string.h>
 
-/* With -ffast-math or -ffinite-math-only a compiler leaves out what looks for NaN, and reorders sums. */
-#if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
-#error "Phalanx is to be compiled without -ffast-math, -Ofast and -ffinite-math-only: its answers and its checks rest on IEEE arithmetic"
+/* With these a compiler leaves out what looks for NaN, reorders sums, and divides by multiplying. GCC's macros; clang has the first two. */
+#if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__)
+#error "Phalanx is to be compiled without -ffast-math, -Ofast, -ffinite-math-only and -funsafe-math-optimizations: its answers and its checks rest on IEEE arithmetic"
 #endif
 
 /* NaN and equal zeros give the second operand, as the lanes do */
