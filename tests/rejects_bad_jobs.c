@@ -176,6 +176,9 @@ static void parameters_out_of_range_are_named(void **state) {
     phx_two_bone_job job = good_job(legs);
     job.params.min_bend = 1.0f, job.params.max_bend = 0.5f;
     assert_refused(&job, PHX_ERROR_VALUE, "min_bend", legs);
+    phx_report report;
+    assert_int_equal(phx_two_bone_validate(&job, &report), PHX_ERROR_VALUE);
+    assert_non_null(strstr(report.text, "'min_bend' is 1, above 'max_bend', which is 0.5"));
     job = good_job(legs);
     const int other = 7;
     memcpy(&job.params.twist, &other, sizeof other);
@@ -302,15 +305,16 @@ static void blocks_are_checked_too(void **state) {
         assert_non_null(strstr(report.text, "'extras'"));
     }
     assert_memory_equal(memory, copy, sizeof memory);
-    assert_int_equal(phx_two_bone_solve_blocks(best, &params, NULL, NULL, 0, NULL), PHX_OK);
-    phx_two_bone_extra_default(extra);
-    assert_int_equal(phx_two_bone_solve_blocks(best, &params, block, extra, 1, NULL), PHX_OK);
     static const size_t counts[] = {SIZE_MAX, SIZE_MAX / 2, SIZE_MAX / sizeof *block};
     for (int k = 0; k < 3; ++k) {
         assert_int_equal(phx_two_bone_solve_blocks(best, &params, block, NULL, counts[k], &report), PHX_ERROR_COUNT);
         assert_non_null(strstr(report.text, "'block_count'"));
     }
     assert_memory_equal(memory, copy, sizeof memory);
+    assert_int_equal(phx_two_bone_solve_blocks(best, &params, NULL, NULL, 0, NULL), PHX_OK);
+    phx_two_bone_extra_default(NULL);
+    phx_two_bone_extra_default(extra);
+    assert_int_equal(phx_two_bone_solve_blocks(best, &params, block, extra, 1, NULL), PHX_OK);
 }
 
 /* a zeroed block is sixteen chains without length */

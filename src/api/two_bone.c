@@ -41,7 +41,9 @@ static phx_status check_params(const char *job, const phx_two_bone_params *param
     if (!status) status = phx_check_range(job, "soft_start", params->soft_start, 1e-3f, 1.0f, report);
     if (!status) status = phx_check_range(job, "max_stretch", params->max_stretch, 1.0f, 16.0f, report);
     if (!status) status = phx_check_range(job, "max_bend", params->max_bend, 0.0f, pi, report);
-    if (!status) status = phx_check_range(job, "min_bend", params->min_bend, 0.0f, params->max_bend, report);
+    if (!status) status = phx_check_range(job, "min_bend", params->min_bend, 0.0f, pi, report);
+    if (!status && params->min_bend > params->max_bend)
+        status = phx_reject(report, PHX_ERROR_VALUE, "%s: 'min_bend' is %g, above 'max_bend', which is %g", job, (double)params->min_bend, (double)params->max_bend);
     if (!status) status = phx_check_range(job, "max_bend_turn", params->max_bend_turn, 0.0f, pi, report);
     return status;
 }
@@ -72,10 +74,10 @@ phx_status phx_two_bone_solve_blocks(const phx_backend *backend, const phx_two_b
     if (!blocks && block_count) return phx_reject(report, PHX_ERROR_NULL, "%s: 'blocks' is NULL", name);
     if ((uintptr_t)blocks % 64) return phx_reject(report, PHX_ERROR_ALIGN, "%s: 'blocks' is not at a multiple of 64 bytes", name);
     if ((uintptr_t)extras % 64) return phx_reject(report, PHX_ERROR_ALIGN, "%s: 'extras' is not at a multiple of 64 bytes", name);
-    const phx_status status = check_params(name, params, report);
-    if (status) return status;
     if (block_count > PHX_MOST_BYTES / (sizeof *blocks + sizeof *extras))
         return phx_reject(report, PHX_ERROR_COUNT, "%s: 'block_count' is %zu, more than memory can hold", name, block_count);
+    const phx_status status = check_params(name, params, report);
+    if (status) return status;
     const phx_two_bone_setup setup = prepare(params);
     backend->two_bone_blocks(&setup, blocks, extras, block_count);
     return phx_accept(report);
