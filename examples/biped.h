@@ -5,6 +5,7 @@
 #include <phalanx/phalanx.h>
 
 #include <math.h>
+#include <stdio.h>
 
 enum { HIPS, LEFT_HIP, LEFT_KNEE, LEFT_ANKLE, LEFT_BALL, RIGHT_HIP, RIGHT_KNEE, RIGHT_ANKLE, RIGHT_BALL, JOINTS };
 static const uint16_t parents[JOINTS] = {PHX_NO_JOINT, HIPS, LEFT_HIP, LEFT_KNEE, LEFT_ANKLE, HIPS, RIGHT_HIP, RIGHT_KNEE, RIGHT_ANKLE};
@@ -41,7 +42,7 @@ static int define_biped(phx_crowd_def *def, phx_report *report) {
     /* Where heel, ball and knee are is measured once, from a pose whose feet stand flat on the plane y = 0. */
     phx_fk_job fk = {.skeleton = &def->skeleton, .count = 1, .poses = phx_poses_of(rest, JOINTS),
                      .positions = phx_view_of(position, sizeof position), .rotations = phx_view_of(rotation, sizeof rotation)};
-    if (phx_fk_workspace_size(&fk) > sizeof workspace) return 0;
+    if (phx_fk_workspace_size(&fk) > sizeof workspace) return snprintf(report->text, sizeof report->text, "fk: the workspace is too small"), 0;
     if (phx_fk_solve(phx_backend_best(), &fk, 0, 1, workspace, report) != PHX_OK) return 0;
     for (int leg = 0; leg < 2; ++leg)
         if (phx_leg_measure(&def->legs[leg], position, rotation, def->up, 0, NULL, report) != PHX_OK) return 0;

@@ -30,8 +30,9 @@ int main(void) {
     if (!define_biped(&def, &report)) return fprintf(stderr, "%s\n", report.text), 1;
 
     phx_crowd *crowd = phx_crowd_create(&def, &report); /* all memory is taken here */
+    if (!crowd) return fprintf(stderr, "%s\n", report.text), 1;
     phx_transform *poses = malloc(sizeof(phx_transform) * JOINTS * CHARACTERS);
-    if (!crowd || !poses) return fprintf(stderr, "%s\n", report.text), 1;
+    if (!poses) return perror("poses"), 1;
 
     static phx_vec3 roots[CHARACTERS];
     for (int c = 0; c < CHARACTERS; ++c) roots[c] = (phx_vec3){(float)(c % 10), 0, (float)(c / 10)};

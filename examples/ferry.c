@@ -54,8 +54,9 @@ int main(void) {
     def.workspaces = WORKERS; /* memory for rays and joints of one tile a worker, not of every tile */
     def.params.pelvis_shift = 0.5f;
     phx_crowd *crowd = phx_crowd_create(&def, &report);
+    if (!crowd) return fprintf(stderr, "%s\n", report.text), 1;
     phx_transform *poses = malloc(sizeof(phx_transform) * JOINTS * PEOPLE);
-    if (!crowd || !poses) return fprintf(stderr, "%s\n", report.text), 1;
+    if (!poses) return perror("poses"), 1;
 
     static phx_vec3 roots[PEOPLE];
     static float priority[PEOPLE];
