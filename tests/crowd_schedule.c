@@ -229,6 +229,37 @@ static void a_teleport_is_not_lost_in_a_replay(void **state) {
     }
 }
 
+/* A character beyond the frame's count keeps its state. Told to forget it when it comes back, elsewhere, it is as in a crowd where it never
+ * was; not told, its feet are drawn to where they were locked. */
+static void who_comes_back_is_told_to_forget(void **state) {
+    (void)state;
+    phx_transform animated[RIG_JOINTS], pose[3][2 * RIG_JOINTS]; /* fresh, told, not told */
+    const float hip[2] = {0.3f, -0.2f}, knee[2] = {0.4f, 0.3f};
+    rig_pose(animated, hip, knee);
+    for (int k = 0; k < 3; ++k) {
+        phx_crowd_def def = rig_def(NULL, 2);
+        phx_crowd *crowd = phx_crowd_create(&def, NULL);
+        phx_vec3 roots[2] = {{0}};
+        uint32_t flags[2] = {0, 0};
+        phx_crowd_frame frame;
+        memset(&frame, 0, sizeof frame);
+        frame.dt = 1.0f / 30, frame.root_position = PHX_VIEW_ARRAY(roots), frame.flags = PHX_VIEW_ARRAY(flags), frame.poses = phx_poses_of(pose[k], RIG_JOINTS);
+        phx_foot_info left[2], later[2];
+        for (int f = k ? 0 : 40; f < 41; ++f) {
+            frame.count = 10 <= f && f < 40 ? 1 : 2;
+            if (f == 40) roots[1].x = 0.1f, flags[1] = k < 2 ? PHX_CHARACTER_TELEPORT : 0;
+            memcpy(pose[k], animated, sizeof animated), memcpy(pose[k] + RIG_JOINTS, animated, sizeof animated);
+            run_frame(crowd, &frame, ground_hills, NULL);
+            for (uint32_t leg = 0; f == 9 && leg < 2; ++leg) phx_crowd_foot(crowd, 1, leg, left + leg);
+            for (uint32_t leg = 0; f == 39 && leg < 2; ++leg) phx_crowd_foot(crowd, 1, leg, later + leg);
+        }
+        if (k) assert_true(left[0].locked || left[1].locked), assert_int_equal(first_difference(left, later, sizeof left), -1);
+        phx_crowd_destroy(crowd);
+    }
+    assert_int_equal(first_difference(pose[0] + RIG_JOINTS, pose[1] + RIG_JOINTS, sizeof animated), -1);
+    assert_true(first_difference(pose[0] + RIG_JOINTS, pose[2] + RIG_JOINTS, sizeof animated) >= 0);
+}
+
 /* Priorities 1, 2, 4 and off, each age 9, but the teleported ones have age 0: those come first, the one that is off stays off. */
 static void the_budget_goes_to_teleported_characters_first(void **state) {
     (void)state;
@@ -418,6 +449,7 @@ static void poses_that_overlap_are_named(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_teleport_is_not_lost_in_a_replay), cmocka_unit_test(the_budget_goes_to_teleported_characters_first),
+        cmocka_unit_test(who_comes_back_is_told_to_forget),
         cmocka_unit_test(a_crowd_without_replay_refuses_it), cmocka_unit_test(who_is_off_takes_no_budget),
         cmocka_unit_test(a_tile_is_solved_once_after_it_was_prepared), cmocka_unit_test(poses_that_overlap_are_named),
         cmocka_unit_test(the_pelvis_keeps_its_range_whatever_the_root_does),

@@ -244,8 +244,8 @@ int main(void) {
         cmocka_unit_test(definitions),
         cmocka_unit_test(allocators_that_ignore_alignment),
         cmocka_unit_test(frames_and_poses),
-        cmocka_unit_test(legs),
         cmocka_unit_test(frames_beyond_all_memory),
+        cmocka_unit_test(legs),
         cmocka_unit_test(measured_legs),
         cmocka_unit_test(chain_jobs),
     };

@@ -168,8 +168,8 @@ typedef enum phx_lod {
 
 /* What may be said of a character in a frame. */
 typedef enum phx_character_flag {
-    PHX_CHARACTER_TELEPORT = 1u << 0, /* forget what was: filters snap, locks open. Also for a newly spawned character. With a level below full
-                                         it is as animated until it is solved, afresh then. */
+    PHX_CHARACTER_TELEPORT = 1u << 0, /* forget what was: filters snap, locks open. Also for a newly spawned character, and for one that was not
+                                         in the last frame. With a level below full it is as animated until it is solved, afresh then. */
     PHX_CHARACTER_OFF = 1u << 1,      /* leave this character as animated: the same as PHX_LOD_OFF */
     PHX_CHARACTER_LOD_SHIFT = 8       /* bits 8 and 9 hold a phx_lod */
 } phx_character_flag;
@@ -177,7 +177,8 @@ typedef enum phx_character_flag {
 
 /* What one frame consumes. Views by character index; all optional but poses. A frame is only read, except poses.data. */
 typedef struct phx_crowd_frame {
-    uint32_t count;         /* characters, <= capacity */
+    uint32_t count;         /* characters, <= capacity. The state of those beyond it stays as it was: one that comes back after frames without
+                               it, or another one in its place, is to have PHX_CHARACTER_TELEPORT, or locks hold its feet where they were */
     float dt;               /* seconds since the last frame; <= 0 holds every filter, NaN counts as 0 */
     phx_poses poses;        /* in: animated local transforms; out: corrected, in place */
     phx_view root_position; /* vec3: on the character's ground level; default the origin */
