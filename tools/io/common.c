@@ -140,13 +140,22 @@ static bool write_all(int file, const void *data, size_t size) {
     return true;
 }
 
+/* What `path` leads to, and whether it may be written over: a rename asks no file for leave, and would put a file in a dangling link's place. */
+static bool may_write(const char *path, struct stat *status, bool *exists, io_error *error) {
+    struct stat link;
+    *exists = stat(path, status) == 0;
+    if (!*exists && lstat(path, &link) == 0)
+        return io_fail(error, "%s: cannot be written: it is a link that leads nowhere; remove it, or make what it should lead to", path);
+    if (*exists && S_ISDIR(status->st_mode)) errno = EISDIR;
+    else if (!*exists || access(path, W_OK) == 0) return true;
+    return io_fail(error, "%s: cannot be written: %s", path, strerror(errno));
+}
+
 bool io_can_write(const char *path, io_error *error) {
     struct stat status;
-    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) {
-        if (S_ISDIR(status.st_mode)) errno = EISDIR;
-        else if (access(path, W_OK) == 0) return true;
-        return io_fail(error, "%s: cannot be written: %s", path, strerror(errno));
-    }
+    bool exists;
+    if (!may_write(path, &status, &exists, error)) return false;
+    if (exists && !S_ISREG(status.st_mode)) return true;
     char *resolved = realpath(path, NULL), *temporary = io_format_text("%s.XXXXXX", resolved != NULL ? resolved : path);
     const int file = mkostemp(temporary, O_CLOEXEC);
     if (file < 0) io_fail(error, "%s: cannot be written: %s", path, strerror(errno));
@@ -158,7 +167,8 @@ bool io_can_write(const char *path, io_error *error) {
 
 bool io_write_file(const char *path, const void *data, size_t size, io_error *error) {
     struct stat status;
-    bool exists = stat(path, &status) == 0;
+    bool exists;
+    if (!may_write(path, &status, &exists, error)) return false;
     if (exists && !S_ISREG(status.st_mode)) {
         int file = open(path, O_WRONLY | O_CLOEXEC);
         bool written = file >= 0 && write_all(file, data, size);

@@ -47,7 +47,8 @@ char *io_format_text(const char *format, ...) __attribute__((format(printf, 1, 2
 bool io_read_file(const char *path, uint8_t **data, size_t *size, io_error *error);
 
 /* Writes beside `path` and renames into place, so that `path` holds either its old content or all of the new one.
- * A path that exists and is no regular file (a pipe, /dev/stdout) is written to directly. */
+ * A path that exists and is no regular file (a pipe, /dev/stdout) is written to directly. Links are followed; one that leads nowhere is
+ * refused, and so is a file that may not be written. */
 bool io_write_file(const char *path, const void *data, size_t size, io_error *error);
 
 /* What io_write_file would say now about a path that cannot be written: asked before work that takes long. Leaves nothing behind. */

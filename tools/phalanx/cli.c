@@ -126,13 +126,25 @@ bool cli_up(const char *command, const char *text, char *up) {
 
 static bool is_file(const cli_file *file) { return file->path != NULL && strcmp(file->path, "-") != 0; }
 
-/* by name, or, where both exist, by what the names lead to; devices such as /dev/null take any number */
+/* The folder that a path's last name is in; that name. */
+static bool folder_of(const char *path, struct stat *folder, const char **name) {
+    const char *slash = strrchr(path, '/');
+    *name = slash != NULL ? slash + 1 : path;
+    char *text = io_format_text("%.*s", slash == NULL ? 1 : slash == path ? 1 : (int)(slash - path), slash == NULL ? "." : path);
+    const bool there = stat(text, folder) == 0;
+    free(text);
+    return there;
+}
+
+/* by what the names lead to where both exist, where neither does by folder and last name; devices such as /dev/null take any number */
 static bool same_file(const char *a, const char *b) {
     struct stat one, other;
     const bool there = stat(a, &one) == 0, there_too = stat(b, &other) == 0;
     if ((there && !S_ISREG(one.st_mode)) || (there_too && !S_ISREG(other.st_mode))) return false;
-    if (there && there_too) return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
-    return strcmp(a, b) == 0;
+    const char *name = "", *other_name = "";
+    if (there != there_too) return false;
+    if (!there && !(folder_of(a, &one, &name) && folder_of(b, &other, &other_name))) return strcmp(a, b) == 0;
+    return one.st_dev == other.st_dev && one.st_ino == other.st_ino && strcmp(name, other_name) == 0;
 }
 
 bool cli_files_distinct(const char *command, const cli_file *files, size_t count) {
