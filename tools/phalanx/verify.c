@@ -20,8 +20,12 @@ int command_verify(int argc, char **argv) {
     if (status >= 0) return status;
     uint64_t threads = 0;
     if (!cli_count(argv[0], "--threads", threads_text, 1, 64, &threads)) return CLI_USAGE;
+    const cli_file named[] = {{"--update", update, true}};
+    if (!cli_files_distinct(argv[0], named, 1)) return CLI_USAGE;
+    if (!cli_files_writable(argv[0], named, 1)) return CLI_INPUT;
     const int result = verify_run(backend, (unsigned)threads, update);
     if (result == 2) return cli_complain(CLI_INPUT, argv[0], "--backend: '%s' is not usable here; `phalanx backends` lists those that are", backend);
+    if (result == 3) return cli_complain(CLI_INPUT, argv[0], "--update: %s: cannot be written", update);
     if (result == 1) return cli_complain(CLI_INPUT, argv[0], "this machine's answers are not those recorded");
     return CLI_DONE;
 }

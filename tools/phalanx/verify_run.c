@@ -121,9 +121,6 @@ int verify_run(const char *name, unsigned threads, const char *update) {
         }
         free(expected), free(answers);
     }
-    if (good && update != NULL && !write_golden(update, hashes)) {
-        printf("%s: cannot be written\n", update);
-        return 1;
-    }
+    if (good && update != NULL && !write_golden(update, hashes)) return 3;
     return good ? 0 : 1;
 }

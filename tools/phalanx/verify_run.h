@@ -7,8 +7,9 @@
 #include <stddef.h>
 
 /* backend: a name, or NULL for every one that is usable here. threads: how many the shuffled and split arrangement runs on; 0 = on 1, on 2,
- * and so on to 8. Prints a line a backend and workload on standard output, and what differs. update: a file to which golden.h is written anew instead of being compared, or NULL. 0: all as recorded, 1: something differs, or
- * memory ran out, or the file could not be written; 2: there is no such backend. */
+ * and so on to 8. Prints a line a backend and workload on standard output, and what differs. update: a file to which golden.h is written
+ * anew instead of being compared, or NULL. 0: all as recorded, 1: something differs, or memory ran out; 2: there is no such backend; 3: all is
+ * equal, but the file could not be written. */
 int verify_run(const char *backend, unsigned threads, const char *update);
 
 #endif
