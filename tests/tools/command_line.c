@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <time.h>
 
+#include "io/common.h"
 #include "made_files.h"
 #include "tool.h"
 
@@ -30,6 +31,130 @@ static void a_full_disk_is_no_success(void **state) {
         says("standard output cannot be written");
         assert_int_equal(run_tool("%s", commands[i]), 0);
     }
+}
+
+/* One new file in two spellings would hold one output and lose the other; two of one name in two folders are two. */
+static void a_new_file_spelled_twice_is_one(void **state) {
+    (void)state;
+    char folder[256], other[256], names[6][600], here[512];
+    snprintf(folder, sizeof folder, "%s", scratch("spelled")), snprintf(other, sizeof other, "%s", scratch("other"));
+    assert_int_equal(mkdir(folder, 0777) | mkdir(other, 0777), 0);
+    assert_non_null(getcwd(here, sizeof here));
+    assert_int_equal(chdir(folder), 0);
+    assert_int_equal(symlink(folder, "link"), 0);
+    snprintf(names[0], sizeof *names, "%s/q", folder), snprintf(names[1], sizeof *names, "q"), snprintf(names[2], sizeof *names, "./q");
+    snprintf(names[3], sizeof *names, "../spelled//q"), snprintf(names[4], sizeof *names, "link/q"), snprintf(names[5], sizeof *names, "%s/q", other);
+    for (int a = 0; a < 6; ++a)
+        for (int b = 0; b < 6; ++b) {
+            if ((a == 5 || b == 5) && (a + b < 9 || a == b)) continue; /* another folder, with one spelling */
+            const int status = run_tool("demo --characters 1 --frames 1 --json '%s' --report '%s'", names[a], names[b]);
+            if (a == 5 || b == 5) {
+                assert_int_equal(status, 0);
+                assert_true(file_exists(names[a]) && file_exists(names[b]));
+                assert_int_equal(unlink(names[a]) | unlink(names[b]), 0);
+                continue;
+            }
+            assert_int_equal(status, 2);
+            says("--json and --report are both"), says("one would be lost");
+            assert_false(file_exists("q"));
+        }
+    const bytes file = standing_bvh();
+    write_bytes("standing.bvh", file.at, file.size);
+    free(file.at);
+    assert_int_equal(run_tool("bake standing.bvh --ground flat -o q.glb --json ./q.glb"), 2);
+    says("one would be lost");
+    assert_false(file_exists("q.glb"));
+    assert_int_equal(chdir(here), 0);
+}
+
+/* What a rename would do unasked: make a file of a link that leads nowhere, write over one that is read-only. */
+static void links_to_nowhere_and_read_only_files_stay(void **state) {
+    (void)state;
+    const char *link = scratch("dangling"), *nowhere = scratch("nowhere.json"), *live = scratch("live");
+    assert_int_equal(symlink(nowhere, link), 0);
+    assert_int_equal(run_tool("demo --characters 1 --frames 1 --json %s", link), 1);
+    says("dangling: cannot be written: it is a link that leads nowhere; remove it");
+    assert_false(file_exists(nowhere));
+    io_error error;
+    assert_false(io_write_file(link, "new", 3, &error));
+    write_bytes(nowhere, "old", 3);
+    assert_int_equal(symlink(nowhere, live), 0);
+    assert_int_equal(run_tool("demo --characters 1 --frames 1 --json %s", live), 0);
+    struct stat status;
+    assert_true(lstat(live, &status) == 0 && S_ISLNK(status.st_mode));
+    assert_true(stat(nowhere, &status) == 0 && status.st_size > 3);
+
+    char folder[256], kept[300];
+    snprintf(folder, sizeof folder, "%s", scratch("")), snprintf(kept, sizeof kept, "%s/kept.json", folder);
+    write_bytes(kept, "old", 3);
+    assert_int_equal(chmod(kept, 0444) | chmod(folder, 0777), 0);
+    const pid_t child = fork(); /* root may write what it likes: as nobody, who may make files beside it */
+    if (child == 0) _exit(geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0) ? 77
+                          : io_can_write(kept, &error) || !strstr(error.text, "Permission denied") || io_write_file(kept, "new", 3, &error) ? 1 : 0);
+    int result;
+    assert_true(waitpid(child, &result, 0) == child && WIFEXITED(result));
+    if (WEXITSTATUS(result) == 77) {
+        printf("skipped: root cannot drop its rights here, and may write read-only files\n");
+        skip();
+    }
+    assert_int_equal(WEXITSTATUS(result), 0);
+    assert_true(stat(kept, &status) == 0 && status.st_size == 3);
+}
+
+static void hashes_that_cannot_be_written_are_no_wrong_answers(void **state) {
+    (void)state;
+    const time_t start = time(NULL);
+    assert_int_equal(run_tool("verify --update /nope/x 2>/dev/null | cat"), 0);
+    assert_string_equal(tool_said, "");
+    assert_int_equal(run_tool("verify --update /nope/x"), 1);
+    says("phalanx verify: --update: /nope/x: cannot be written: No such file or directory\n");
+    assert_null(strstr(tool_said, "answers"));
+    assert_true(time(NULL) - start < 5); /* before the work, which takes half a minute */
+}
+
+static void help_names_the_version_option(void **state) {
+    (void)state;
+    assert_int_equal(run_tool("--help"), 0);
+    says("--version");
+}
+
+/* A number that is wrong is shown, and the range that it is to be in. */
+static void numbers_out_of_range_are_shown_with_it(void **state) {
+    (void)state;
+    static const struct {
+        const char *offset, *frames, *time, *words[2];
+    } cases[] = {
+        {"0 0 0", "-7", "0.1", {"line 8 has '-7'", "a whole number of frames, below 1e9,"}},
+        {"0 0 0", "1.5", "0.1", {"line 8 has '1.5'", "a whole number of frames"}},
+        {"0 1e37 0", "1", "0.1", {"line 4 has '1e37'", "between -1e9 and 1e9"}},
+        {"0 0 0", "1", "1e300", {"line 9 has '1e300'", "seconds from frame to frame, below 1e9"}},
+    };
+    const char *bvh = scratch("numbers.bvh");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        char text[400];
+        const int n = snprintf(text, sizeof text, "HIERARCHY\nROOT a\n{\nOFFSET %s\nCHANNELS 3 Zrotation Xrotation Yrotation\n}\nMOTION\nFrames: %s\nFrame Time: %s\n0 0 0\n",
+                               cases[i].offset, cases[i].frames, cases[i].time);
+        write_bytes(bvh, text, (size_t)n);
+        assert_int_equal(run_tool("inspect '%s'", bvh), 1);
+        says(cases[i].words[0]), says(cases[i].words[1]);
+    }
+}
+
+/* One frame that takes no time is played at 30 a second, and that is said; one of a tenth of a second is what it is. And one is no plural. */
+static void a_frame_time_that_is_guessed_is_noted(void **state) {
+    (void)state;
+    const char *bvh = scratch("one.bvh");
+    for (int said = 0; said < 2; ++said) {
+        char text[400];
+        const int n = snprintf(text, sizeof text, "HIERARCHY\nROOT a\n{\nOFFSET 0 0 0\nCHANNELS 3 Zrotation Xrotation Yrotation\n}\nMOTION\nFrames: 1\nFrame Time: %s\n0 0 0\n",
+                               said ? "0.1" : "0");
+        write_bytes(bvh, text, (size_t)n);
+        assert_int_equal(run_tool("inspect '%s'", bvh), 0);
+        says(said ? "1 frame at 10 a second" : "1 frame at 30 a second"), says("\n1 joint, ");
+        assert_int_equal(strstr(tool_said, "the frame time is 0 s; 30 frames a second is a guess") == NULL, said);
+    }
+    assert_int_equal(run_tool("demo --characters 1 --frames 1"), 0);
+    says("\n1 frame at ");
 }
 
 /* Two million characters for a million frames would take days: the complaint comes first. */
@@ -183,6 +308,12 @@ int main(void) {
         cmocka_unit_test(an_option_given_twice_is_refused),
         cmocka_unit_test(holes_in_json_are_named_in_plain_words),
         cmocka_unit_test(a_full_disk_is_no_success),
+        cmocka_unit_test(a_new_file_spelled_twice_is_one),
+        cmocka_unit_test(links_to_nowhere_and_read_only_files_stay),
+        cmocka_unit_test(hashes_that_cannot_be_written_are_no_wrong_answers),
+        cmocka_unit_test(help_names_the_version_option),
+        cmocka_unit_test(numbers_out_of_range_are_shown_with_it),
+        cmocka_unit_test(a_frame_time_that_is_guessed_is_noted),
         cmocka_unit_test(what_cannot_be_written_is_said_before_the_work),
         cmocka_unit_test(captures_hold_what_was_asked_for),
         cmocka_unit_test(standard_input_is_called_so),

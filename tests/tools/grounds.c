@@ -89,6 +89,8 @@ static void planes_and_stairs(void **state) {
     is_plane(g, 0, 1.6, 0.4, 0, 0, 1e-6);
     ground_free(g);
     refused("stairs:1", "stairs:RISE,RUN");
+    refused("stairs:0,0", "RUN from 0.01 to below 1000");
+    refused("stairs:1e30,1e30", "RISE between -1000 and 1000");
     refused("slope:90", "slope:DEG");
     refused("slope:x", "slope:DEG");
     refused("hills:-1", "hills:SEED");
@@ -470,6 +472,8 @@ static void damaged_rasters_are_refused(void **state) {
     refused(write_text("huge.asc", "ncols 100000\nnrows 100000\ncellsize 1\n1 2 3\n"), "million");
     refused(write_text("lies.asc", "ncols 5000\nnrows 5000\ncellsize 1\n1 2 3\n"), "cut short");
     refused(write_text("word.asc", "ncols 2\nnrows 2\ncellsize 1\n1 2 x 4\n"), "no number");
+    refused(write_text("long.asc", "ncols 2\nnrows 2\ncellsize 1\n1 2 1234567890123.5m 4\n"), "sample 2 is '1234567890123.5m', no number");
+    refused(write_text("longer.asc", "ncols 2\nnrows 2\ncellsize 1\n1 2 0.00000000000000000000000000000000000000000000000000000000000000000000123x 4\n"), "123x', no number");
     refused(write_text("nocell.asc", "ncols 2\nnrows 2\n1 2 3 4\n"), "cellsize");
     refused(write_text("nowhere.asc", "ncols 2\nnrows 2\ncellsize 1\nNODATA_value 1\n1 1 1 1\n"), "no ground");
     refused(write_text("text.png", "not a picture"), "no PNG");

@@ -308,7 +308,8 @@ static bool take_procedural(const char *name, const ground_options *options, gro
             if (comma != NULL) *comma = 0;
             if (comma == NULL || !io_parse_number(text, &number[0]) || !io_parse_number(comma + 1, &number[1]) ||
                 !(number[1] >= 0.01 && number[1] < 1e3) || !(fabs(number[0]) < 1e3))
-                *good = io_fail(error, "ground '%s': write stairs:RISE,RUN in metres, as in stairs:0.17,0.29", name);
+                *good = io_fail(error, "ground '%s': write stairs:RISE,RUN in metres, RISE between -1000 and 1000, RUN from 0.01 to below 1000, as in stairs:0.17,0.29",
+                                 name);
             free(text);
         }
         g->kind = GROUND_STAIRS;

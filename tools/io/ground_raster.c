@@ -93,7 +93,8 @@ static bool read_asc(const char *path, const char *text, ground_raster *raster, 
             if (*at == 0)
                 return io_fail(error, "%s: is cut short: it holds %zu of the %zu samples its header says", path, i,
                                (size_t)raster->columns * raster->rows);
-            return io_fail(error, "%s: sample %zu is '%.12s', no number", path, i, at);
+            const char *end = at + strcspn(at, " \t\r\n"), *from = end - at <= 48 || after - at < 24 ? at : after - 24; /* a long one from near its fault on */
+            return io_fail(error, "%s: sample %zu is '%s%.*s', no number", path, i, from > at ? "..." : "", end - from < 48 ? (int)(end - from) : 48, from);
         }
         at = after;
         raster->height[i] = value == missing || !(fabs(value) < 1e6) ? NAN : (float)value;

@@ -29,7 +29,7 @@ typedef struct bvh_text {
 static bool complain(const bvh_text *text, const char *what) {
     if (text->at >= text->end)
         return io_fail(text->error, "%s: is cut short: it ends in line %u where %s should stand", text->path, text->line, what);
-    char found[24] = "";
+    char found[64] = "";
     for (size_t i = 0; i < sizeof found - 1 && text->at + i < text->end && !isspace((unsigned char)text->at[i]); ++i)
         found[i] = text->at[i];
     return io_fail(text->error, "%s: line %u has '%s' where %s should stand; it is no BVH or is damaged", text->path, text->line, found,
@@ -50,7 +50,7 @@ static bool take_word(bvh_text *text, const char *word) {
     return true;
 }
 
-/* The file ends in a zero byte (io_read_file), so that strtod stops. */
+/* The file ends in a zero byte (io_read_file), so that strtod stops. Where it fails, text->at is the word that is no such number. */
 static bool take_number(bvh_text *text, double *number) {
     skip_space(text);
     char *after = NULL;
@@ -60,6 +60,14 @@ static bool take_number(bvh_text *text, double *number) {
     if (!(fabs(*number) < 1e9)) return false;
     text->at = after;
     return true;
+}
+
+static bool take_whole(bvh_text *text, double least, double most, double *number) {
+    skip_space(text);
+    const char *start = text->at;
+    if (take_number(text, number) && *number >= least && *number <= most && *number == floor(*number)) return true;
+    text->at = start;
+    return false;
 }
 
 /* A joint's name is the rest of its line: names with spaces exist ("Bip01 L Thigh"). */
@@ -76,8 +84,7 @@ static char *take_name(bvh_text *text) {
 static bool take_channels(bvh_text *text, bvh_joint *joint) {
     static const char *const names[6] = {"Xposition", "Yposition", "Zposition", "Xrotation", "Yrotation", "Zrotation"};
     double count;
-    if (!take_number(text, &count) || !(count >= 0 && count <= 9) || count != floor(count))
-        return complain(text, "a number of channels from 0 to 9");
+    if (!take_whole(text, 0, 9, &count)) return complain(text, "a number of channels from 0 to 9");
     for (uint32_t c = 0; c < (uint32_t)count; ++c) {
         uint8_t which = 0;
         while (which < 6 && !take_word(text, names[which])) ++which;
@@ -112,7 +119,7 @@ static bool read_hierarchy(bvh_text *text, io_character *character, bvh_joint **
             if (!take_word(text, "{")) return complain(text, "'{'");
         } else if (take_word(text, "OFFSET")) {
             for (int k = 0; k < 3; ++k) {
-                if (!take_number(text, &(*joints)[open].offset[k])) return complain(text, "a number of an OFFSET");
+                if (!take_number(text, &(*joints)[open].offset[k])) return complain(text, "a number of an OFFSET, between -1e9 and 1e9,");
                 character->joints[open].rest.translation[k] = (float)(*joints)[open].offset[k];
             }
             (*joints)[open].has_offset = true;
@@ -184,10 +191,10 @@ static void drop_inserted_pose(io_character *character, io_clip *clip) {
 
 static bool read_motion(bvh_text *text, io_character *character, const bvh_joint *joints, size_t channel_total, io_error *error) {
     double frames_said = 0, frame_time = 0;
-    if (!take_word(text, "Frames:") || !take_number(text, &frames_said) || !(frames_said >= 0) || frames_said != floor(frames_said))
-        return complain(text, "'Frames:' and a whole number");
-    if (!take_word(text, "Frame") || !take_word(text, "Time:") || !take_number(text, &frame_time))
-        return complain(text, "'Frame Time:' and a number");
+    if (!take_word(text, "Frames:")) return complain(text, "'Frames:'");
+    if (!take_whole(text, 0, 1e9, &frames_said)) return complain(text, "a whole number of frames, below 1e9,");
+    if (!take_word(text, "Frame") || !take_word(text, "Time:")) return complain(text, "'Frame Time:'");
+    if (!take_number(text, &frame_time)) return complain(text, "the seconds from frame to frame, below 1e9,");
     if (frames_said == 0 || channel_total == 0) {
         io_note(&character->notes, "the file holds a skeleton without motion");
         return true;
@@ -195,6 +202,7 @@ static bool read_motion(bvh_text *text, io_character *character, const bvh_joint
     if (!(frame_time > 1e-5)) {
         if (frames_said > 1)
             return io_fail(error, "%s: has a frame time of %g s; write the seconds from frame to frame there", text->path, frame_time);
+        io_note(&character->notes, "the frame time is %g s; 30 frames a second is a guess", frame_time);
         frame_time = 1.0 / 30;
     }
     /* every value takes two bytes at least, which bounds the memory whatever the header says */
@@ -219,7 +227,7 @@ static bool read_motion(bvh_text *text, io_character *character, const bvh_joint
         for (size_t c = 0; c < channel_total; ++c) {
             if (take_number(text, &values[c])) continue;
             free(values);
-            if (text->at < text->end) return complain(text, "a finite number");
+            if (text->at < text->end) return complain(text, "a number between -1e9 and 1e9");
             return io_fail(error, "%s: is cut short: its header says %u frames, it ends in frame %u", text->path, frames, f);
         }
         size_t first = 0, t = 0;

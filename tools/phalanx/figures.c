@@ -111,9 +111,9 @@ void figures_print(FILE *out, const figures *f) {
     const crowd_run *run = f->run;
     const crowd_times *t = &run->ns_per_foot;
     const quality *flat = &f->quality[QUALITY_FLAT], *before = &f->quality[QUALITY_BEFORE], *after = &f->quality[QUALITY_AFTER];
-    fprintf(out, "%u character%s (%u feet) on %s: %s, clip '%s', %.2f m/s\n", run->characters, run->characters == 1 ? "" : "s", run->feet,
-            f->ground_name, f->motion->character->path, clip_name(f->motion), f->motion->speed);
-    fprintf(out, "%u frames at %.4g Hz, backend %s (%u lane%s), %u thread%s\n\n", run->frames, 1 / f->dt, phx_backend_name(f->backend),
+    fprintf(out, "%u character%s (%u %s) on %s: %s, clip '%s', %.2f m/s\n", run->characters, run->characters == 1 ? "" : "s", run->feet,
+            run->feet == 1 ? "foot" : "feet", f->ground_name, f->motion->character->path, clip_name(f->motion), f->motion->speed);
+    fprintf(out, "%u frame%s at %.4g Hz, backend %s (%u lane%s), %u thread%s\n\n", run->frames, run->frames == 1 ? "" : "s", 1 / f->dt, phx_backend_name(f->backend),
             phx_backend_lanes(f->backend), phx_backend_lanes(f->backend) == 1 ? "" : "s", run->threads, run->threads == 1 ? "" : "s");
     fprintf(out, "ns a foot               %.1f  (pose %.1f, solve %.1f; beside it ray casts %.1f, clip sampling %.1f)\n", t->total,
             t->pose + t->rays, t->solve + t->write_back, t->ground, t->sampling);
@@ -134,7 +134,8 @@ void figures_print(FILE *out, const figures *f) {
             after->knee_flips, after->non_finite, after->max_bone_length_error, after->unreached, after->samples);
     fprintf(out, "a joint turned more than 1.5 times as fast as it ever does in the clip in %" PRIu64 " of %" PRIu64 " leg frames\n", after->fast_turns,
             after->turns);
-    if (run->captured_count < run->characters) fprintf(out, "soles and turns are those of %u characters, spread over the crowd\n", run->captured_count);
+    if (run->captured_count < run->characters) fprintf(out, "soles and turns are those of %u character%s, spread over the crowd\n", run->captured_count,
+                                                    run->captured_count == 1 ? "" : "s");
     if (run->off_ground > 0) fprintf(out, "%" PRIu64 " times a character stood where there is no ground\n", run->off_ground);
     fprintf(out, "hash %016" PRIx64 "\n", run->hash);
     for (size_t n = 0; n < f->notes->count; ++n) fprintf(out, "note: %s\n", f->notes->text[n]);

@@ -49,8 +49,8 @@ static int print_json(const io_character *character, const legs *found) {
 
 static void print_text(const io_character *character, const legs *found) {
     const io_joint *joints = character->joints;
-    printf("%s\n%zu joints, %g m a unit, %s up\n\nskeleton at rest\n  %-44s %6s\n", character->path,
-           character->skeletal_count, character->unit, character->z_up ? "Z" : "Y", "joint", "bone to its parent, m");
+    printf("%s\n%zu joint%s, %g m a unit, %s up\n\nskeleton at rest\n  %-44s %6s\n", character->path, character->skeletal_count,
+           character->skeletal_count == 1 ? "" : "s", character->unit, character->z_up ? "Z" : "Y", "joint", "bone to its parent, m");
     int *depth = io_allocate(character->joint_count, sizeof *depth);
     io_transform *rest = io_allocate(character->joint_count, sizeof *rest);
     double(*world)[12] = io_allocate(character->joint_count, sizeof *world);
@@ -84,7 +84,7 @@ static void print_text(const io_character *character, const legs *found) {
     printf("\nclips\n");
     for (size_t c = 0; c < character->clip_count; ++c) {
         const io_clip *clip = &character->clips[c];
-        printf("  %s: %.3f s, %u frames at %.4g a second\n", clip->name, clip->seconds, clip->frames, clip->frame_rate);
+        printf("  %s: %.3f s, %u frame%s at %.4g a second\n", clip->name, clip->seconds, clip->frames, clip->frames == 1 ? "" : "s", clip->frame_rate);
     }
     if (character->clip_count == 0) printf("  none\n");
     if (character->notes.count > 0) printf("\nnotes\n");

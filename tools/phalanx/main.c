@@ -24,7 +24,7 @@ static const command commands[] = {
 static void print_help(FILE *out) {
     fprintf(out, "usage: phalanx COMMAND [options]\n\nInverse kinematics for whole crowds, in SIMD lanes.\n\ncommands:\n");
     for (size_t c = 0; c < sizeof commands / sizeof *commands; ++c) fprintf(out, "  %-10s %s\n", commands[c].name, commands[c].help);
-    fprintf(out, "\n`phalanx COMMAND --help` explains one. Exit status: 0 done, 1 the input is at fault, 2 usage.\n");
+    fprintf(out, "\n`phalanx COMMAND --help` explains one, `phalanx --version` says which this is. Exit status: 0 done, 1 the input is at fault, 2 usage.\n");
 }
 
 /* what was printed may have gone nowhere: a full disk, a closed pipe */
