@@ -52,7 +52,7 @@ PHX_API phx_status phx_leg_measure(phx_leg *leg, const phx_vec3 *positions, cons
  * in [0, 1000] (steps from 1e-3, swing_height and release_distance from 1e-4), times and speeds in [0, 1e6]. phx_crowd_create rejects
  * others, and names the field. An int is a truth value: any but 0 is 1. */
 typedef struct phx_crowd_params {
-    float step_up;            /* ground up to this far above the root's level is stood on; default 0.6 */
+    float step_up;            /* ground up to this far above the root's level is stood on; default 0.6. Rays that look ahead count from the level that the root will have */
     float step_down;          /* and down to this far below; default 0.6 */
     float max_slope;          /* steeper ground is refused; [0.01, 1.55], default 60 degrees */
     float max_foot_pitch;     /* a foot turns at most this far from its animated attitude, toes up or down; [0, 1], default 45 degrees */
