@@ -1,5 +1,6 @@
 /* A pelvis that may shift and lean: angles and ways against geometry, nothing on flat ground, alike for mirrored characters, any order of
- * legs, any unit and any frame rate, kept by levels of detail and nothing where the weight is 0. */
+ * legs, any unit and any frame rate, kept by levels of detail and nothing where the weight is 0. How fast it rises, and where rays ahead of
+ * it start. */
 #include "crowd_rig.h"
 
 /* heights under the left and the right foot at the root, and a common slope */
@@ -43,14 +44,14 @@ typedef struct standing {
     phx_pelvis_info pelvis;
 } standing;
 
+static float told[2] = {1, 1}; /* support of the feet */
 static void frame_of(phx_crowd *crowd, const two_grounds *ground, float dt, phx_vec3 root, float weight, uint32_t flags, standing *s) {
-    static const float support[2] = {1, 1};
     phx_crowd_frame frame;
     memset(&frame, 0, sizeof frame);
     stand(s->pose, 1);
     frame.count = 1, frame.dt = dt, frame.poses = phx_poses_of(s->pose, RIG_JOINTS);
     frame.root_position = PHX_VIEW_ONE(&root), frame.weight = PHX_VIEW_ONE(&weight), frame.flags = PHX_VIEW_ONE(&flags);
-    frame.support = phx_view_of(support, sizeof support);
+    frame.support = phx_view_of(told, sizeof told);
     run_frame(crowd, &frame, ground_of, ground);
     static PHX_ALIGN_64 char workspace[1 << 16];
     const phx_skeleton skeleton = {RIG_JOINTS, rig_parents};
@@ -226,10 +227,9 @@ static void mirrors_orders_and_units_change_nothing(void **state) {
         phx_crowd *crowd = phx_crowd_create(&def, NULL);
         phx_transform pose[RIG_JOINTS];
         stand(pose, 128);
-        static const float support[2] = {1, 1};
         phx_crowd_frame frame;
         memset(&frame, 0, sizeof frame);
-        frame.count = 1, frame.dt = 1.0f / 60, frame.poses = phx_poses_of(pose, RIG_JOINTS), frame.support = phx_view_of(support, sizeof support);
+        frame.count = 1, frame.dt = 1.0f / 60, frame.poses = phx_poses_of(pose, RIG_JOINTS), frame.support = phx_view_of(told, sizeof told);
         run_frame(crowd, &frame, ground_of, &(two_grounds){0.05f * 128, 0.01f * 128, 0.1f, 0.2f});
         for (int j = 0; j < RIG_JOINTS; ++j) {
             const float *a = (const float *)(s.pose + j), *b = (const float *)(pose + j);
@@ -282,6 +282,67 @@ static void a_pelvis_that_is_a_hip_is_refused(void **state) {
     assert_non_null(strstr(report.text, "legs[0].hip"));
 }
 
+/* A step of 0.2 under the left foot goes away. The pelvis lay low for it, with the right leg folded, and would be up in one frame: it rises by
+ * as much as lets the square of the standing leg's length grow by 0.7 of that of the whole leg a second, (h + P')^2 = (h + P)^2 + 0.7 L^2 dt
+ * with h from ankle to hip of the clip. A left leg that swings instead, drawn up from 0.2 below, may fold by 2 L^2 a second, which asks for more. */
+static void the_pelvis_rises_as_its_legs_bear_it(void **state) {
+    (void)state;
+    FOR_EACH_BACKEND(backend) {
+        for (int swings = 0; swings < 2; ++swings) {
+            phx_crowd_def def = def_at_once(backend);
+            const two_grounds step = {-0.2f, 0, 0, 0}, flat = {0, 0, 0, 0};
+            const double h = 0.82 * cos(0.2), share = 0.82 * 0.82, dt = 1.0 / 60;
+            phx_crowd *crowd = phx_crowd_create(&def, NULL);
+            assert_non_null(crowd);
+            standing s;
+            frame_of(crowd, &step, (float)dt, (phx_vec3){0, 0, 0}, 1, 0, &s);
+            const double animated = (double)s.positions[RIG_HIPS].y, low = (double)s.positions[4].y - (h + 0.08);
+            assert_true(low < -0.15);
+            told[0] = swings ? 0 : 1;
+            frame_of(crowd, &flat, (float)dt, (phx_vec3){0, 0, 0}, 1, 0, &s);
+            told[0] = 1;
+            const double stands = sqrt((h + low) * (h + low) + 0.7 * share * dt) - h;
+            const double drawn = sqrt((h + low + 0.2) * (h + low + 0.2) - 2 * share * dt) - h;
+            const double risen = (double)s.positions[RIG_HIPS].y - animated;
+            assert_true(drawn > stands + 0.05);
+            assert_near((float)(low + risen), swings ? fmin(drawn, 0) : stands, 2e-4);
+            phx_crowd_destroy(crowd);
+        }
+    }
+}
+
+/* A root that goes 0.06 ahead and 0.01 up a frame takes a foot in the air along at 4.4 legs a second: its ball's ray looks the whole 0.1 s
+ * ahead, six frames, in which the root climbs 0.06, and starts that much higher; at 0.2 a frame 0.7 of step_up, and no more. The heel's does not. */
+static void rays_ahead_start_where_the_root_will_be(void **state) {
+    (void)state;
+    FOR_EACH_BACKEND(backend) {
+        const float climbs[] = {0.01f, -0.01f, 0.2f, 0};
+        const double higher[] = {0.06, -0.06, 0.42, 0};
+        for (int k = 0; k < 4; ++k) {
+            const phx_crowd_def def = rig_def(backend, 1);
+            phx_crowd *crowd = phx_crowd_create(&def, NULL);
+            assert_non_null(crowd);
+            const two_grounds flat = {-0.1f, -0.1f, 0, 0};
+            standing s;
+            told[0] = told[1] = 0;
+            frame_of(crowd, &flat, 1.0f / 60, (phx_vec3){0, 0, 0}, 1, 0, &s);
+            told[0] = told[1] = 1;
+            const phx_vec3 root = {0, climbs[k], 0.06f};
+            phx_crowd_frame frame = {.count = 1, .dt = 1.0f / 60, .root_position = PHX_VIEW_ONE(&root)};
+            stand(s.pose, 1), frame.poses = phx_poses_of(s.pose, RIG_JOINTS);
+            const phx_ray_blocks rays = phx_crowd_prepare(crowd, &frame, 0);
+            assert_int_equal(rays.count, 4);
+            for (int leg = 0; leg < 2; ++leg) {
+                const phx_ray_block *ends = rays.blocks + 2 * leg;
+                assert_near(ends[0].org_y[0], (double)climbs[k] + 0.6, 1e-5);
+                assert_near(ends[1].org_y[0], (double)climbs[k] + 0.6 + higher[k], 1e-5);
+                assert_true(ends[1].org_z[0] > ends[0].org_z[0] + 0.3f); /* it does look ahead */
+            }
+            phx_crowd_destroy(crowd);
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_moves_on_flat_ground),
@@ -292,6 +353,8 @@ int main(void) {
         cmocka_unit_test(mirrors_orders_and_units_change_nothing),
         cmocka_unit_test(levels_of_detail_and_weights_carry_it),
         cmocka_unit_test(a_pelvis_that_is_a_hip_is_refused),
+        cmocka_unit_test(the_pelvis_rises_as_its_legs_bear_it),
+        cmocka_unit_test(rays_ahead_start_where_the_root_will_be),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
