@@ -165,8 +165,8 @@ static void what_cannot_be_written_is_said_before_the_work(void **state) {
         const time_t start = time(NULL);
         assert_int_equal(run_tool("demo --characters 2000000 --frames 1000000 %s /nowhere/at/all", options[i]), 1);
         says(options[i]), says("/nowhere/at/all: cannot be written: No such file or directory");
-        assert_int_equal(run_tool("demo --characters 2000000 --frames 1000000 %s /tmp", options[i]), 1);
-        says("/tmp: cannot be written: Is a directory");
+        assert_int_equal(run_tool("demo --characters 2000000 --frames 1000000 %s '%s'", options[i], scratch(".")), 1);
+        says("/.: cannot be written: Is a directory");
         assert_true(time(NULL) - start < 60);
     }
     /* asking leaves what is there alone, and nothing where nothing was */

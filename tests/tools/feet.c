@@ -194,7 +194,8 @@ static void wrong_scenarios_are_refused_in_words(void **state) {
         {"{\"ground\": {\"steps\": [{\"direction\": [0,1,0]}]}, \"frames\": [{}]}", "it must not lie along 'up'"},
         {"{\"frames\": [{}], \"frames\": [{}]}", "duplicate"},
     };
-    char path[] = "/tmp/phalanx_scenario_XXXXXX";
+    char path[256];
+    temporary_template(path, sizeof path, "scenario");
     const int file = mkstemp(path);
     assert_true(file >= 0);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
@@ -202,7 +203,7 @@ static void wrong_scenarios_are_refused_in_words(void **state) {
         assert_non_null(out);
         fputs(cases[i].json, out);
         fclose(out);
-        char arguments[256];
+        char arguments[512];
         int status;
         snprintf(arguments, sizeof arguments, "feet %s 2>&1", path);
         char *said = run_tool(arguments, &status);
@@ -218,7 +219,8 @@ static void wrong_scenarios_are_refused_in_words(void **state) {
 /* Z up, centimetres, one leg: the same answer as Y up in metres, turned and scaled */
 static void units_and_up_axis_change_nothing_else(void **state) {
     (void)state;
-    char path[] = "/tmp/phalanx_scenario_XXXXXX";
+    char path[256];
+    temporary_template(path, sizeof path, "scenario");
     const int file = mkstemp(path);
     assert_true(file >= 0);
     const char *const texts[] = {
@@ -234,7 +236,7 @@ static void units_and_up_axis_change_nothing_else(void **state) {
         assert_non_null(out);
         fputs(texts[i], out);
         fclose(out);
-        char arguments[256];
+        char arguments[512];
         int status;
         snprintf(arguments, sizeof arguments, "feet %s --json", path);
         char *text = run_tool(arguments, &status);

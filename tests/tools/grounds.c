@@ -13,11 +13,12 @@
 
 #include "io/ground.h"
 #include "shared_files.h"
+#include "temporary.h"
 
-static char folder[64];
+static char folder[128];
 
 static const char *in_folder(const char *name) {
-    static char path[4][160];
+    static char path[4][256];
     static int next;
     next = (next + 1) % 4;
     snprintf(path[next], sizeof path[next], "%s/%s", folder, name);
@@ -484,12 +485,12 @@ static void damaged_rasters_are_refused(void **state) {
 
 static int make_folder(void **state) {
     (void)state;
-    snprintf(folder, sizeof folder, "%s", "/tmp/phalanx-grounds-XXXXXX");
+    temporary_template(folder, sizeof folder, "grounds");
     return mkdtemp(folder) == NULL;
 }
 static int remove_folder(void **state) {
     (void)state;
-    char command[128];
+    char command[256];
     snprintf(command, sizeof command, "rm -r '%s'", folder);
     return system(command);
 }

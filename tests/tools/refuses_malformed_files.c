@@ -23,6 +23,7 @@
 #include "io/ground.h"
 #include "phalanx/legs.h"
 #include "shared_files.h"
+#include "temporary.h"
 
 #if defined(PHALANX_SANITIZED)
 enum { SECONDS_ALLOWED = 20, SANITIZED = 1 };
@@ -30,10 +31,10 @@ enum { SECONDS_ALLOWED = 20, SANITIZED = 1 };
 enum { SECONDS_ALLOWED = 5, SANITIZED = 0 };
 #endif
 
-static char folder[64];
+static char folder[128];
 
 static const char *in_folder(const char *name) {
-    static char path[4][160];
+    static char path[4][256];
     static int next;
     next = (next + 1) % 4;
     snprintf(path[next], sizeof path[next], "%s/%s", folder, name);
@@ -58,7 +59,7 @@ static void read_output(const char *path, char *text, size_t size) {
 
 /* `phalanx inspect FILE` under limits; its status, after checking the manners of what it printed. */
 static int inspect(const char *file, char *message, size_t message_size) {
-    char out_path[96], err_path[96], out[64];
+    char out_path[160], err_path[160], out[64];
     snprintf(out_path, sizeof out_path, "%s/stdout", folder);
     snprintf(err_path, sizeof err_path, "%s/stderr", folder);
     pid_t child = fork();
@@ -392,7 +393,7 @@ static void exhausting_files(void **state) {
         add(&t, "%s", hierarchies[i]);
         assert_int_equal(1, inspect_text("hierarchy.bvh", &t, message, sizeof message));
     }
-    char missing[160];
+    char missing[256];
     snprintf(missing, sizeof missing, "%s/nobody.glb", folder);
     assert_int_equal(1, inspect(missing, message, sizeof message));
     assert_int_equal(1, inspect(folder, message, sizeof message));
@@ -400,13 +401,12 @@ static void exhausting_files(void **state) {
 
 static int make_folder(void **state) {
     (void)state;
-    const char *where = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%s/phalanx-bad-XXXXXX", where != NULL && strlen(where) < 32 ? where : "/tmp");
+    temporary_template(folder, sizeof folder, "bad");
     return mkdtemp(folder) == NULL;
 }
 static int remove_folder(void **state) {
     (void)state;
-    char command[128];
+    char command[256];
     snprintf(command, sizeof command, "rm -r '%s'", folder);
     return system(command);
 }

@@ -1,12 +1,13 @@
 /* `phalanx feet --capture` and `phalanx replay`: a captured frame of a scenario replays to the same bits on every backend, and the
  * numbers printed are those that the scenario printed. */
 #include "run_tool.h"
+#include "temporary.h"
 
 #include <jansson.h>
 
 #define SCENARIOS PHALANX_SOURCE_DIR "/tests/scenarios/"
 
-static char capture_path[] = "/tmp/phalanx_capture_XXXXXX";
+static char capture_path[256];
 
 static json_t *json_of(const char *arguments) {
     int status;
@@ -73,7 +74,8 @@ static void a_crowd_in_motion_replays(void **state) {
 
 static void a_page_is_written_with_the_data_in_it(void **state) {
     (void)state;
-    char arguments[1024], page[] = "/tmp/phalanx_page_XXXXXX";
+    char arguments[1024], page[256];
+    temporary_template(page, sizeof page, "page");
     assert_true(mkstemp(page) >= 0);
     int status;
     snprintf(arguments, sizeof arguments,
@@ -147,6 +149,7 @@ static void what_differs_is_named(void **state) {
 }
 
 int main(void) {
+    temporary_template(capture_path, sizeof capture_path, "capture");
     if (mkstemp(capture_path) < 0) return 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_captured_frame_replays_on_every_backend),

@@ -1,5 +1,5 @@
 /* Runs the command line tool from a test. */
-#define _POSIX_C_SOURCE 200809L
+#define _XOPEN_SOURCE 700
 #ifndef PHALANX_TEST_RUN_TOOL_H
 #define PHALANX_TEST_RUN_TOOL_H
 

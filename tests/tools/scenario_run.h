@@ -3,6 +3,7 @@
 #define PHALANX_TEST_SCENARIO_RUN_H
 
 #include "run_tool.h"
+#include "temporary.h"
 
 #include <jansson.h>
 
@@ -23,7 +24,8 @@ static inline json_t *run_scenario(const char *name) {
 
 /* the same for a scenario given as text */
 static inline json_t *run_scenario_text(const char *text) {
-    char path[] = "/tmp/phalanx_scenario_XXXXXX", arguments[256];
+    char path[256], arguments[512];
+    temporary_template(path, sizeof path, "scenario");
     const int file = mkstemp(path);
     assert_true(file >= 0);
     FILE *out = fdopen(file, "w");

@@ -1,7 +1,8 @@
 /* `phalanx solve` and `phalanx backends` through a subprocess: worked values and reported two-bone failures as JSON, limits at the
  * knee and at the hip, refusals and their sentences, exit codes, the same bytes from every backend, the picture. */
-#define _POSIX_C_SOURCE 200809L
+#define _XOPEN_SOURCE 700
 #include "support.h"
+#include "temporary.h"
 
 #include <jansson.h>
 #include <sys/wait.h>
@@ -327,7 +328,8 @@ static void refusals_name_case_field_value_and_mend(void **state) {
 
 static void a_refused_case_leaves_no_picture(void **state) {
     (void)state;
-    char path[] = "/tmp/phalanx_solve_XXXXXX", arguments[128];
+    char path[256], arguments[512];
+    temporary_template(path, sizeof path, "solve");
     close(mkstemp(path)), unlink(path);
     snprintf(arguments, sizeof arguments, "solve - --svg %s", path);
     outcome o = run_tool(arguments, "{\"cases\": [{" LEG "}, {" LEG ", \"weight\": \"x\"}]}");
@@ -351,7 +353,8 @@ static void a_refused_case_leaves_no_picture(void **state) {
 /* README's picture is of the solvers as they are */
 static void the_committed_picture_is_of_these_solvers(void **state) {
     (void)state;
-    char path[] = "/tmp/phalanx_solve_XXXXXX", arguments[1024];
+    char path[256], arguments[1024];
+    temporary_template(path, sizeof path, "solve");
     close(mkstemp(path));
     snprintf(arguments, sizeof arguments, "solve %s --svg %s", PHALANX_SOURCE_DIR "/docs/solvers.json", path);
     outcome o = run_tool(arguments, "");

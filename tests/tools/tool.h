@@ -1,6 +1,8 @@
-/* Running the command line tool from a test. Include after support.h; the test defines _POSIX_C_SOURCE first. */
+/* Running the command line tool from a test. Include after support.h; the test defines _DEFAULT_SOURCE first. */
 #ifndef PHALANX_TESTS_TOOL_H
 #define PHALANX_TESTS_TOOL_H
+
+#include "temporary.h"
 
 #include <jansson.h>
 #include <sys/stat.h>
@@ -32,9 +34,9 @@ static inline int run_tool(const char *format, ...) {
 static inline const char *scratch(const char *name) {
     static char path[8][512];
     static int next;
-    static char folder[64];
+    static char folder[128];
     if (folder[0] == 0) {
-        snprintf(folder, sizeof folder, "/tmp/phalanx-test-XXXXXX");
+        temporary_template(folder, sizeof folder, "test");
         assert_non_null(mkdtemp(folder));
     }
     next = (next + 1) % 8;

@@ -1,7 +1,8 @@
 /* What `phalanx verify` says when answers differ: which backend, which arrangement, how many, the first chain and its values. The
  * workloads here are stand-ins that answer wrongly where they are told to. */
-#define _POSIX_C_SOURCE 200809L
+#define _XOPEN_SOURCE 700
 #include "support.h"
+#include "temporary.h"
 
 #include <unistd.h>
 
@@ -42,7 +43,8 @@ static char said[16384];
 
 /* verify_run's result; what it printed is in `said`. update: a file, so that hashes are not compared */
 static int verified(const char *backend, unsigned threads, const char *update) {
-    char path[] = "/tmp/phalanx-verify-XXXXXX";
+    char path[256];
+    temporary_template(path, sizeof path, "verify");
     fflush(stdout);
     const int kept = dup(1), file = mkstemp(path);
     assert_true(kept >= 0 && file >= 0);

@@ -16,11 +16,12 @@
 #include "io/character.h"
 #include "io/write_glb.h"
 #include "shared_files.h"
+#include "temporary.h"
 
-static char folder[64];
+static char folder[128];
 
 static const char *in_folder(const char *name) {
-    static char path[4][160];
+    static char path[4][256];
     static int next;
     next = (next + 1) % 4;
     snprintf(path[next], sizeof path[next], "%s/%s", folder, name);
@@ -279,13 +280,12 @@ static void failure_leaves_nothing_behind(void **state) {
 
 static int make_folder(void **state) {
     (void)state;
-    const char *where = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%s/phalanx-glb-XXXXXX", where != NULL && strlen(where) < 32 ? where : "/tmp");
+    temporary_template(folder, sizeof folder, "glb");
     return mkdtemp(folder) == NULL;
 }
 static int remove_folder(void **state) {
     (void)state;
-    char command[128];
+    char command[256];
     snprintf(command, sizeof command, "rm -r '%s'", folder);
     return system(command);
 }
