@@ -437,7 +437,7 @@ static void heads_of_one_joint_lie_side_by_side(void **state) {
     struct {
         phx_quat rotation, out;
     } frames[N];
-    phx_quat packed[N];
+    phx_quat packed[N + 1]; /* what is refused below would end within the last */
     for (int i = 0; i < N; ++i) {
         apart[i] = (head){.rotation = {random_rotation(&r)}, .target = random_direction(&r)};
         position[i] = apart[i].position[0], frames[i].rotation = apart[i].rotation[0];
@@ -457,7 +457,7 @@ static void heads_of_one_joint_lie_side_by_side(void **state) {
             assert_memory_equal(packed + i, apart[i].correction, sizeof *packed);
             assert_memory_equal(&frames[i].out, apart[i].rotation_out, sizeof(phx_quat));
         }
-        job.rotation_out.data = &packed[0].y; /* one float on: the next head's correction */
+        job.rotation_out = phx_joint_view_of(&packed[0].y, sizeof *packed, joint_stride); /* one float on: the next head's correction */
         assert_int_equal(phx_aim_solve(backend, &params, &job, &report), PHX_ERROR_OVERLAP);
     }
 }
