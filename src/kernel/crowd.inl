@@ -422,8 +422,11 @@ typedef struct leg_carried {
  * in one piece outgrow the instruction cache (1.5 to 7 ns lost, scheduled by the compiler or not). Pairs of vectors (lane/lane_pair.h) lose
  * 5 % at 8 lanes and win 0 to 5 % at 4; planes as gradients, with three roots and four quotients fewer in that chain, and a tile's feet all
  * before its legs, won at most 2 %. Neither did the stages of four vector-feet in turn, cut into eleven (+13 to +19 %: loads and stores), nor
- * both legs' two bones as a pair (-2 to 0 % at 16 and 8 lanes, +3 % at 4). Integers are free beside it: a fifth of them less gained 0 to 3 %.
- * Tiles of 128 characters would win 2 to 5 % at 16 lanes and lose 8 % at 4. */
+ * both legs' two bones as a pair (-2 to 0 % at 16 and 8 lanes, +3 % at 4), nor a leg's second half between the stages of the next lanes'
+ * first (-1 % at 4 and 8 lanes, +4 % at 16). Tiles of 128 characters would win 2 to 5 % at 16 lanes and lose 8 % at 4.
+ * What binds was asked by adding to the solve, 350 instructions a leg: of nothing +1 to +3 %, loads or stores +3 to +6 %, sums or comparisons
+ * of the last result +2 to +4 %, products of constants 0 to +3 %, but products of the last result +16 to +22 %: they go through the two pipes
+ * of the chain's roots and quotients, and before these. Integers are free beside it: a fifth of them less gained 0 to 3 %. */
 typedef struct leg_work {
     ground_plane plane;
     leg_carried *carried; /* only where there are bodies */
