@@ -46,6 +46,7 @@ static captured capture_walk(const phx_backend *backend, const variant *v) {
     phx_crowd_def def = rig_def(backend, CHARACTERS);
     def.bodies = v->bodies, def.replay = v->replay, def.scaled = v->scaled, def.workspaces = (uint32_t)v->workspaces;
     def.params.pelvis_spring = v->scaled;
+    if (v->bodies) def.params.hip_speed = 2, def.params.ankle_speed = 1;
     if (v->leans) def.params.still_tolerance = 0.05f, def.params.pelvis_shift = 1, def.params.pelvis_pitch = -0.5f, def.params.pelvis_roll = 0.5f;
     phx_report report;
     phx_crowd *crowd = phx_crowd_create(&def, &report);

@@ -90,6 +90,7 @@ static void every_backend_returns_the_reference(void **state) {
         if (round % 9 == 4) def.params.lock = 0;
         if (round % 7 == 5) def.params.still_tolerance = 0.1f; /* large: walkers that step slowly are still for a frame or two */
         if (round % 5 == 2) def.params.pelvis_shift = 0.8f, def.params.pelvis_pitch = -0.6f, def.params.pelvis_roll = 0.5f;
+        if (round % 4 == 3) def.params.hip_speed = 2, def.params.knee_speed = 1.5f, def.params.ankle_speed = round % 8 == 3 ? 1 : 0;
         if (round % 7 == 3) def.params.soft_start = 0.95f, def.legs[0].max_bend = 2.0f, def.legs[0].min_bend = 0.05f;
         phx_crowd *reference = phx_crowd_create(&def, NULL), *others[8];
         assert_non_null(reference);

@@ -353,6 +353,7 @@ static void valid_crowds_fire_no_trap(void **state) {
         phx_crowd_def def = rig_def(backend, CHARACTERS);
         if (kind) def.params.pelvis_spring = 1, def.params.ray_reuse = 0.03f, def.params.soft_start = 0.95f, def.replay = 1;
         if (kind) def.params.pelvis_shift = def.params.pelvis_pitch = def.params.pelvis_roll = 0.5f, def.params.still_tolerance = 0.02f;
+        if (kind) def.params.hip_speed = def.params.knee_speed = def.params.ankle_speed = 2;
         phx_crowd *crowd = phx_crowd_create(&def, NULL);
         assert_non_null(crowd);
         for (int f = 0; f < FRAMES; ++f) {

@@ -101,6 +101,13 @@ typedef struct phx_crowd_params {
                                  heel, ball nor root moved farther than this, metres, nor the ground under a foot over as much, is not solved
                                  again: the last local corrections are repeated, and a foot that is locked is off by four times this at most; [0, 1], default 0
                                  = always solve. Rays are asked for all the same. */
+    /* No joint of a leg that swings, or whose sole is in the air by more than 0.5 % of the leg, turns faster in its parent than this, radians a
+     * second: what is asked faster is made up for in the frames after. Above what any clip itself does, or it is slowed too; 1.45 times the
+     * clip's fastest turn from frame to frame lets a walk look as it was made. A leg on the ground is not held, nor one in a character's first frame, at
+     * weight 0, or not solved; after frames at a lower level of detail all of their time counts; in a frame without time it stays as it is.
+     * With any of the three the pelvis spares legs that stand more, and those that swing less. phx_foot_info tells where the leg ended, with
+     * PHX_FLAG_LIMIT where it was held. [0, 1e6], 0 = no limit, the default. */
+    float hip_speed, knee_speed, ankle_speed;
 } phx_crowd_params;
 
 /* For a leg of 0.9 m. */
@@ -272,7 +279,7 @@ typedef struct phx_foot_info {
     phx_vec3 bend;                        /* bend direction used, world axes, unit */
     float weight;                         /* 0 animated .. 1 on the ground */
     float support;                        /* 0 swing .. 1 stance, of the animated sole's height and contact: not that it touches; 1 while locked */
-    float residual;                       /* ankle to target, in units */
+    float residual;                       /* ankle to target, in units, as the leg was left */
     uint32_t flags;                       /* phx_flag bits of the leg; REACHED where `residual` is within 1e-3 of the leg's length */
     uint32_t body;                        /* geomID of the ground, PHX_NO_HIT = none */
     uint32_t locked;                      /* 1 = the ball is locked to its body */

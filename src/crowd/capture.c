@@ -1,6 +1,6 @@
 /* Capture and replay of one frame: implements phalanx/capture.h. State rows are copied as words, row by row, so that nothing here
- * names their members: a change of phx_character_state, phx_leg_state, phx_mark, phx_carried_plane, phx_leg_replay, phx_pelvis_state,
- * phx_character_still or phx_leg_still needs a new CAPTURE_VERSION.
+ * names their members: a change of phx_character_state, phx_leg_state, phx_mark, phx_carried_plane, phx_leg_replay, phx_leg_turns,
+ * phx_pelvis_state, phx_character_still or phx_leg_still needs a new CAPTURE_VERSION.
  *
  * The file, in 32-bit words: header, params, legs, joints, bodies, and one record a character: state before, inputs, pose, rays and
  * hits, state after, corrected pose. */
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 enum {
-    CAPTURE_VERSION = 6,
+    CAPTURE_VERSION = 7,
     MAGIC_LOW = 0x43584850,  /* "PHXC" */
     MAGIC_HIGH = 0x00545041, /* "APT" */
     MOST_JOINTS = 4096,
@@ -43,6 +43,7 @@ enum {
     H_DEF_REPLAY,
     H_DEF_SPRING, /* 1 = the pelvis follows by the spring */
     H_DEF_PELVIS, /* 1 = it shifts or leans */
+    H_DEF_TURNS,  /* 1 = joints may turn only so fast */
     H_DEF_STILL,  /* 1 = still characters are not solved again */
     H_PELVIS,
     H_DT,
@@ -117,10 +118,11 @@ typedef struct layout {
 } layout;
 
 static layout layout_of(uint32_t params, uint32_t joints, uint32_t legs, uint32_t bodies, uint32_t characters, int velocities, int carried,
-                        int replays, int pelvises, int stills) {
+                        int replays, int turns, int pelvises, int stills) {
     layout l;
     l.params = params, l.joints = joints, l.legs = legs, l.bodies = bodies, l.characters = characters;
     l.leg_rows = ROWS_OF(phx_leg_state) + (carried ? ROWS_OF(phx_carried_plane) : 0) + (replays ? ROWS_OF(phx_leg_replay) : 0) +
+                 (turns ? ROWS_OF(phx_leg_turns) : 0) +
                  (stills ? ROWS_OF(phx_leg_still) : 0);
     l.character_rows = ROWS_OF(phx_character_state) + (velocities ? 1 : 0) + (pelvises ? ROWS_OF(phx_pelvis_state) : 0) + (stills ? ROWS_OF(phx_character_still) : 0);
     l.params_at = HEADER_WORDS, l.legs_at = l.params_at + params;
@@ -139,7 +141,7 @@ static layout layout_of(uint32_t params, uint32_t joints, uint32_t legs, uint32_
 
 static layout layout_for(const phx_crowd *crowd, const phx_crowd_frame *frame, uint32_t count) {
     return layout_of(sizeof(phx_crowd_params) / 4, crowd->setup.plan.count, crowd->setup.leg_count, frame->bodies ? frame->body_count : 0,
-                     count, crowd->velocities != NULL, crowd->carried != NULL, crowd->replays != NULL, crowd->pelvises != NULL, crowd->stills != NULL);
+                     count, crowd->velocities != NULL, crowd->carried != NULL, crowd->replays != NULL, crowd->turns != NULL, crowd->pelvises != NULL, crowd->stills != NULL);
 }
 
 /* One lane of a state struct as words, and back. */
@@ -169,6 +171,7 @@ static void put_state(cursor *c, const phx_crowd *crowd, uint32_t character) {
         put_lane(c, crowd->legs + index, ROWS_OF(phx_leg_state), lane);
         if (crowd->carried) put_lane(c, crowd->carried + index, ROWS_OF(phx_carried_plane), lane);
         if (crowd->replays) put_lane(c, crowd->replays + index, ROWS_OF(phx_leg_replay), lane);
+        if (crowd->turns) put_lane(c, crowd->turns + index, ROWS_OF(phx_leg_turns), lane);
         if (crowd->stills) put_lane(c, crowd->still_legs + index, ROWS_OF(phx_leg_still), lane);
     }
 }
@@ -185,6 +188,7 @@ static void get_state(reader *r, phx_crowd *crowd, uint32_t character) {
         get_lane(r, crowd->legs + index, ROWS_OF(phx_leg_state), lane);
         if (crowd->carried) get_lane(r, crowd->carried + index, ROWS_OF(phx_carried_plane), lane);
         if (crowd->replays) get_lane(r, crowd->replays + index, ROWS_OF(phx_leg_replay), lane);
+        if (crowd->turns) get_lane(r, crowd->turns + index, ROWS_OF(phx_leg_turns), lane);
         if (crowd->stills) get_lane(r, crowd->still_legs + index, ROWS_OF(phx_leg_still), lane);
     }
 }
@@ -227,6 +231,7 @@ phx_status phx_capture_begin(const phx_crowd *crowd, const phx_crowd_frame *fram
                         (frame->support.data ? HAS_SUPPORT : 0u);
     header[H_SCALED] = def->scaled != 0, header[H_DEF_BODIES] = crowd->carried != NULL, header[H_DEF_REPLAY] = crowd->replays != NULL;
     header[H_DEF_SPRING] = crowd->velocities != NULL, header[H_DEF_PELVIS] = crowd->pelvises != NULL, header[H_DEF_STILL] = crowd->stills != NULL;
+    header[H_DEF_TURNS] = crowd->turns != NULL;
     header[H_PELVIS] = crowd->setup.pelvis_slot, header[H_DT] = bits_of(frame->dt), header[H_UNIT] = bits_of(def->unit);
     header[H_UP_X] = bits_of(def->up.x), header[H_UP_Y] = bits_of(def->up.y), header[H_UP_Z] = bits_of(def->up.z);
     cursor c = {bytes};
@@ -387,11 +392,11 @@ static phx_status check_bytes(const unsigned char *bytes, size_t size, layout *l
                           "capture was made by a library whose crowds keep another state; replay it with that one");
     if (h[H_JOINTS] == 0 || h[H_JOINTS] > MOST_JOINTS || h[H_LEGS] == 0 || h[H_LEGS] > PHX_MAX_LEGS || h[H_BODIES] > MOST_BODIES ||
         h[H_CHARACTERS] == 0 || h[H_CHARACTERS] > MOST_CHARACTERS || h[H_SCALED] > 1 || h[H_DEF_BODIES] > 1 || h[H_DEF_REPLAY] > 1 ||
-        h[H_DEF_SPRING] > 1 || h[H_DEF_PELVIS] > 1 || h[H_DEF_STILL] > 1 || h[H_PRESENT] > 31)
+        h[H_DEF_SPRING] > 1 || h[H_DEF_PELVIS] > 1 || h[H_DEF_STILL] > 1 || h[H_DEF_TURNS] > 1 || h[H_PRESENT] > 31)
         return phx_reject(report, PHX_ERROR_COUNT, "capture is damaged: %u joints, %u legs, %u bodies, %u characters", h[H_JOINTS],
                           h[H_LEGS], h[H_BODIES], h[H_CHARACTERS]);
     *l = layout_of(h[H_PARAM_WORDS], h[H_JOINTS], h[H_LEGS], h[H_BODIES], h[H_CHARACTERS], (int)h[H_DEF_SPRING], (int)h[H_DEF_BODIES],
-                   (int)h[H_DEF_REPLAY], (int)h[H_DEF_PELVIS], (int)h[H_DEF_STILL]);
+                   (int)h[H_DEF_REPLAY], (int)h[H_DEF_TURNS], (int)h[H_DEF_PELVIS], (int)h[H_DEF_STILL]);
     if (l->size * 4 != size)
         return phx_reject(report, PHX_ERROR_COUNT, "capture is damaged: its counts take %llu bytes, it has %zu",
                           (unsigned long long)(l->size * 4), size);
@@ -501,6 +506,7 @@ phx_replay *phx_replay_open(const void *bytes, size_t size, const phx_backend *b
     if ((replay->crowd->velocities != NULL) != (get(replay->bytes + H_DEF_SPRING * 4) != 0) ||
         (replay->crowd->pelvises != NULL) != (get(replay->bytes + H_DEF_PELVIS * 4) != 0) ||
         (replay->crowd->stills != NULL) != (get(replay->bytes + H_DEF_STILL * 4) != 0) ||
+        (replay->crowd->turns != NULL) != (get(replay->bytes + H_DEF_TURNS * 4) != 0) ||
         (replay->crowd->replays != NULL) != (get(replay->bytes + H_DEF_REPLAY * 4) != 0)) {
         phx_replay_close(replay);
         phx_reject(report, PHX_ERROR_COUNT, "capture is damaged: its parameters and its state do not belong together");
@@ -572,7 +578,7 @@ static void compare_character(const phx_replay *replay, uint32_t character, phx_
         found->stage = "pose", found->joint = replay->joints[joint];
         return;
     }
-    unsigned char lane[(ROWS_OF(phx_leg_state) + ROWS_OF(phx_carried_plane) + ROWS_OF(phx_leg_replay) + ROWS_OF(phx_character_state) + 1 +
+    unsigned char lane[(ROWS_OF(phx_leg_state) + ROWS_OF(phx_carried_plane) + ROWS_OF(phx_leg_replay) + ROWS_OF(phx_leg_turns) + ROWS_OF(phx_character_state) + 1 +
                         ROWS_OF(phx_pelvis_state) + ROWS_OF(phx_character_still) + ROWS_OF(phx_leg_still)) * 4];
     const size_t group = character / PHX_BLOCK_LANES;
     const unsigned char *captured = record_of(replay, character, l->after_at);
@@ -589,6 +595,7 @@ static void compare_character(const phx_replay *replay, uint32_t character, phx_
         put_lane(&c, replay->crowd->legs + index, ROWS_OF(phx_leg_state), character % PHX_BLOCK_LANES);
         if (replay->crowd->carried) put_lane(&c, replay->crowd->carried + index, ROWS_OF(phx_carried_plane), character % PHX_BLOCK_LANES);
         if (replay->crowd->replays) put_lane(&c, replay->crowd->replays + index, ROWS_OF(phx_leg_replay), character % PHX_BLOCK_LANES);
+        if (replay->crowd->turns) put_lane(&c, replay->crowd->turns + index, ROWS_OF(phx_leg_turns), character % PHX_BLOCK_LANES);
         if (replay->crowd->stills) put_lane(&c, replay->crowd->still_legs + index, ROWS_OF(phx_leg_still), character % PHX_BLOCK_LANES);
         if (memcmp(lane, captured, (size_t)(c.at - lane)) != 0) found->stage = "state", found->leg = leg;
         captured += c.at - lane;

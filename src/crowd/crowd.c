@@ -28,6 +28,7 @@ phx_crowd_params phx_crowd_params_default(void) {
     params.pelvis_shift = params.pelvis_pitch = params.pelvis_roll = 0.0f;
     params.max_pelvis_shift = 0.1f, params.max_pelvis_lean = 0.35f;
     params.still_tolerance = 0.0f;
+    params.hip_speed = params.knee_speed = params.ankle_speed = 0.0f;
     return params;
 }
 
@@ -104,6 +105,9 @@ static int moves_pelvis(const phx_crowd_def *def) {
     const phx_crowd_params *p = &def->params;
     return def->pelvis != PHX_NO_JOINT && (0.0f < p->pelvis_shift || 0.0f < fabsf(p->pelvis_pitch) || 0.0f < p->pelvis_roll);
 }
+
+/* may its joints turn only so fast? */
+static int slows_joints(const phx_crowd_params *p) { return 0.0f < p->hip_speed || 0.0f < p->knee_speed || 0.0f < p->ankle_speed; }
 
 static int keeps_corrections(const phx_crowd_def *def) { return def->replay || 0.0f < def->params.still_tolerance; }
 
@@ -184,6 +188,7 @@ static phx_status check_def(const phx_crowd_def *def, phx_report *report) {
         {"pelvis_shift", p->pelvis_shift, 0.0f, 1.0f}, {"max_pelvis_shift", p->max_pelvis_shift, 0.0f, 1e3f},
         {"pelvis_pitch", p->pelvis_pitch, -1.0f, 1.0f}, {"pelvis_roll", p->pelvis_roll, 0.0f, 1.0f},
         {"max_pelvis_lean", p->max_pelvis_lean, 0.0f, 1.0f}, {"still_tolerance", p->still_tolerance, 0.0f, 1.0f},
+        {"hip_speed", p->hip_speed, 0.0f, 1e6f}, {"knee_speed", p->knee_speed, 0.0f, 1e6f}, {"ankle_speed", p->ankle_speed, 0.0f, 1e6f},
     };
     for (size_t k = 0; k < sizeof ranges / sizeof *ranges; ++k)
         if (phx_check_range("crowd params", ranges[k].name, ranges[k].value, ranges[k].low, ranges[k].high, report)) return PHX_ERROR_VALUE;
@@ -257,6 +262,7 @@ static void prepare_setup(const phx_crowd_def *def, const uint16_t *slots, phx_c
     setup->pelvis_shift = p->pelvis_shift, setup->max_pelvis_shift = p->max_pelvis_shift * per_metre;
     setup->pelvis_pitch = p->pelvis_pitch, setup->pelvis_roll = p->pelvis_roll, setup->max_pelvis_lean = p->max_pelvis_lean;
     setup->still = p->still_tolerance * per_metre;
+    setup->joint_speed[0] = p->hip_speed, setup->joint_speed[1] = p->knee_speed, setup->joint_speed[2] = p->ankle_speed;
     setup->fetch_near = phx_cpu_fetches_near();
     setup->pelvis_rate = 1.67834699f / max1(p->pelvis_half_life, 1e-6f); /* (1 + x) e^-x = 1/2 */
 }
@@ -328,6 +334,7 @@ static phx_crowd *lay_out(arena *a, const phx_crowd_def *def, uint32_t slot_coun
     phx_rows1 *velocities = def->params.pelvis_spring ? take(a, tiles * PHX_TILE_GROUPS * sizeof *velocities) : NULL;
     phx_carried_plane *carried = def->bodies ? take(a, tiles * PHX_TILE_GROUPS * legs * sizeof *carried) : NULL;
     phx_leg_replay *replays = keeps_corrections(def) ? take(a, tiles * PHX_TILE_GROUPS * legs * sizeof *replays) : NULL;
+    phx_leg_turns *turns = slows_joints(&def->params) ? take(a, tiles * PHX_TILE_GROUPS * legs * sizeof *turns) : NULL;
     phx_pelvis_state *pelvises = moves_pelvis(def) ? take(a, tiles * PHX_TILE_GROUPS * sizeof *pelvises) : NULL;
     const int still = 0.0f < def->params.still_tolerance;
     phx_character_still *stills = still ? take(a, tiles * PHX_TILE_GROUPS * sizeof *stills) : NULL;
@@ -350,7 +357,7 @@ static phx_crowd *lay_out(arena *a, const phx_crowd_def *def, uint32_t slot_coun
     crowd->prepared = prepared, crowd->workspace_bytes = workspace_bytes;
     crowd->tiles = (uint32_t)tiles, crowd->workspaces = (uint32_t)workspaces, crowd->per_tile = def->workspaces == 0;
     crowd->characters = characters, crowd->legs = leg_states, crowd->velocities = velocities, crowd->carried = carried, crowd->replays = replays;
-    crowd->pelvises = pelvises, crowd->stills = stills, crowd->still_legs = still_legs;
+    crowd->turns = turns, crowd->pelvises = pelvises, crowd->stills = stills, crowd->still_legs = still_legs;
     crowd->root_rotation = root_rotation, crowd->root_position = root_position;
     crowd->good = good, crowd->joints = joint_rows, crowd->scales = scales, crowd->feet = feet, crowd->rays = rays;
     return crowd;
@@ -478,6 +485,7 @@ phx_crowd_step phx_crowd_step_of(const phx_crowd_setup *setup, float dt) {
     step.pelvis_keep = keep1(dt, setup->pelvis_half_life), step.ground_keep = keep1(dt, setup->ground_half_life);
     step.tilt_keep = keep1(dt, setup->tilt_half_life), step.weight_keep = keep1(dt, setup->weight_half_life);
     step.grip_keep = keep1(dt, setup->grip_half_life), step.release_keep = keep1(dt, setup->release_half_life);
+    for (int k = 0; k < 3; ++k) half_turn_in1(dt, setup->joint_speed[k], step.turn_sine + k, step.turn_cosine + k);
     return step;
 }
 
@@ -503,6 +511,7 @@ static phx_crowd_task task_of(phx_crowd *crowd, const phx_crowd_frame *frame, ui
     task.velocities = crowd->velocities ? crowd->velocities + state : NULL;
     task.carried = crowd->carried ? crowd->carried + state * setup->leg_count : NULL;
     task.replays = crowd->replays ? crowd->replays + state * setup->leg_count : NULL;
+    task.turns = crowd->turns ? crowd->turns + state * setup->leg_count : NULL;
     task.pelvises = crowd->pelvises ? crowd->pelvises + state : NULL;
     task.stills = crowd->stills ? crowd->stills + state : NULL;
     task.still_legs = crowd->still_legs ? crowd->still_legs + state * setup->leg_count : NULL;

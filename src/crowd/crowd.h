@@ -58,6 +58,7 @@ typedef struct phx_crowd_setup {
     float grip_half_life, pelvis_rate; /* pelvis_rate: of the critically damped spring, 1 / s */
     float pelvis_shift, max_pelvis_shift, pelvis_pitch, pelvis_roll, max_pelvis_lean;
     float still; /* tolerance; 0 = always solve */
+    float joint_speed[3]; /* of hip, knee and ankle, radians a second; 0 = no limit */
     int fetch_near; /* into which cache level memory is called ahead; no answer depends on it */
 } phx_crowd_setup;
 
@@ -65,6 +66,7 @@ typedef struct phx_crowd_setup {
 typedef struct phx_crowd_step {
     float dt;
     float pelvis_keep, ground_keep, tilt_keep, weight_keep, grip_keep, release_keep;
+    float turn_sine[3], turn_cosine[3]; /* of half the angle by which hip, knee and ankle may turn; cosine -1 = no limit */
 } phx_crowd_step;
 
 phx_crowd_step phx_crowd_step_of(const phx_crowd_setup *setup, float dt);
@@ -147,6 +149,11 @@ typedef struct phx_leg_replay {
     phx_rows3 hip, knee, ankle;
 } phx_leg_replay;
 
+/* Local rotations as the last frame was left; only where joints may turn only so fast. */
+typedef struct phx_leg_turns {
+    phx_rows4 hip, knee, ankle;
+} phx_leg_turns;
+
 /* Level shift and lean of the pelvis; only where the params ask for one of them. */
 typedef struct phx_pelvis_state {
     phx_rows3 shift; /* level, along world axes */
@@ -189,6 +196,7 @@ typedef struct phx_crowd_task {
     phx_rows1 *velocities;      /* [group] of the pelvis; NULL unless it follows by the spring */
     phx_carried_plane *carried; /* like legs; NULL unless setup->bodies */
     phx_leg_replay *replays;    /* like legs; NULL unless setup->replay or setup->still */
+    phx_leg_turns *turns;       /* like legs; NULL unless joints may turn only so fast */
     phx_pelvis_state *pelvises; /* [group]; NULL unless the pelvis shifts or leans */
     phx_character_still *stills; /* [group]; NULL unless still characters are not solved again */
     phx_leg_still *still_legs;  /* like legs, as the above */
@@ -217,6 +225,7 @@ struct phx_crowd {
     phx_rows1 *velocities;           /* like characters */
     phx_carried_plane *carried;
     phx_leg_replay *replays;
+    phx_leg_turns *turns;
     phx_pelvis_state *pelvises;      /* like characters */
     phx_character_still *stills;     /* like characters */
     phx_leg_still *still_legs;

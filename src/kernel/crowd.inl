@@ -435,7 +435,6 @@ typedef struct leg_work {
     lf per_up, last_per_up;
     lm known, stands, entering, locked_before;
     lv3 last_point, last_ball, lock_point;
-    lf planted, sole_height;
     lf error, height, jump; /* what the clip itself hovers or sinks; of the plane over the floor; left of a jump of the ground */
     lf low, clearance;      /* of what is below the foot over the floor; how far a swinging foot may sink without touching the ground */
     lv3 heading, ahead; /* heel to ball, level; the same as a unit vector */
@@ -455,6 +454,7 @@ typedef struct leg_goal {
     lq4 turn;        /* of the foot, from its animated attitude */
     lq4 toe_turn;    /* of the toes, on top of it */
     lm toes;         /* lanes whose toes turn */
+    lm aloft;        /* swings, or its sole is in the air; only where joints may turn only so fast */
     lf clearance;
     li flags;        /* its marks, and that it stands with its ball beyond an edge */
     lm rests;        /* stands, and no filter of it is on its way; only where still characters are not solved */
@@ -704,7 +704,7 @@ lane_inline void turn_foot(const phx_crowd_task *task, const crowd_lanes *l, con
 }
 
 /* the lock, and where the foot ends */
-lane_inline void place_foot(const phx_crowd_task *task, const crowd_lanes *l, const leg_place *p, const leg_work *work, leg_goal *goal) {
+lane_inline void place_foot(const phx_crowd_task *task, const crowd_lanes *l, const leg_place *p, const leg_work *work, leg_goal *goal, int slows) {
     const phx_crowd_setup *setup = task->setup;
     phx_leg_state *state = p->state;
     const uint32_t lane = p->lane;
@@ -798,6 +798,7 @@ lane_inline void place_foot(const phx_crowd_task *task, const crowd_lanes *l, co
         goal->toe_turn = (lq4){f_mul(toe.x, share), f_mul(toe.y, share), f_mul(toe.z, share), f_sqrt(f_sub(one, f_mul(toe_sine, toe_sine)))};
     }
 
+    if (slows) goal->aloft = m_or(m_not(stands), f_lt(f_mul(work->length, f_splat(0.005f)), f_sub(f_min(heel_height, ball_height), work->error)));
     if (task->stills) {
         const lf still = f_splat(setup->still), squared = f_splat(setup->still * setup->still);
         lm rests = m_andnot(m_andnot(m_andnot(stands, work->held_back), m_and(work->limited, work->plane.seen)), starts);
@@ -895,9 +896,9 @@ lane_inline lv3 moved_hip(const phx_crowd_task *task, const crowd_lanes *l, cons
 }
 
 /* How far the pelvis must sink for this leg to reach (<= 0), and how far the ground pushes it up (any sign). And how high it is when the
- * leg's squared length changes at a bound: a leg that stands straightens by 0.7 of its full square a second, one that swings folds by 2. */
-lane_inline void pelvis_demand(const phx_crowd_task *task, const crowd_lanes *l, uint32_t leg, const pelvis_move *move, const leg_goal *goal, lm stands, lf *drop,
-                               lf *rise, lf *bound) {
+ * leg's squared length changes at a bound: a leg that stands straightens by 0.7 of its full square a second, one that swings folds by 2, or by 5 where joints may turn only so fast. */
+lane_inline void pelvis_demand(const phx_crowd_task *task, const crowd_lanes *l, uint32_t leg, const pelvis_move *move, const leg_goal *goal, lm stands, int slows,
+                               lf *drop, lf *rise, lf *bound) {
     const phx_crowd_setup *setup = task->setup;
     const phx_leg_setup *rig = setup->legs + leg;
     const phx_joint_rows *joints = task->joints + l->group * setup->plan.count;
@@ -915,7 +916,7 @@ lane_inline void pelvis_demand(const phx_crowd_task *task, const crowd_lanes *l,
     /* where the leg was, from the hip of now: seen from the root a hip moves little in a frame */
     const lf old = f_load(task->characters[l->group].pelvis.v + l->lane);
     const lv3 was = v3_sub(v3_load(&task->legs[l->group * setup->leg_count + leg].target, l->lane), raised(up, from, old));
-    const lf by = f_mul(f_mul(goal->length, goal->length), f_mul(l->dt, f_select(stands, f_splat(0.7f), f_splat(-2.0f))));
+    const lf by = f_mul(f_mul(goal->length, goal->length), f_mul(l->dt, f_select(stands, f_splat(0.7f), f_splat(slows ? -5.0f : -2.0f))));
     *bound = f_add(below, f_sqrt(f_max(f_sub(f_add(v3_dot(was, was), by), aside_squared), f_splat(0.0f))));
 }
 
@@ -963,11 +964,16 @@ lane_inline void store_rotation(lm where, const phx_poses *poses, size_t index, 
 /* Length back to 1 by one Newton step: products of unit quaternions are that near. */
 lane_inline lq4 q4_near_unit(lq4 q) { return q4_scale(q, f_sub(f_splat(1.5f), f_mul(q4_dot(q, q), f_splat(0.5f)))); }
 
+lane_inline lq4 local_under(lq4 above, lq4 world) { return q4_near_unit(q4_mul(q4_conjugate(above), world)); }
+lane_inline lq4 animated_of(const phx_crowd_task *task, const crowd_lanes *l, size_t joint, size_t slot) {
+    const phx_poses *poses = &task->frame->poses;
+    return load_rotation(poses, poses->layout == PHX_POSE_COMPACT ? slot : joint, task->first + (size_t)l->group * PHX_BLOCK_LANES, l->lane, l->s);
+}
+
 /* A joint's new local rotation, written back, and what it takes to repeat the correction without solving. */
-lane_inline void store_local(const phx_crowd_task *task, const crowd_lanes *l, lm where, size_t joint, size_t slot, lq4 above, lq4 world, phx_rows3 *replay) {
+lane_inline void store_local(const phx_crowd_task *task, const crowd_lanes *l, lm where, size_t joint, size_t slot, lq4 local, phx_rows3 *replay) {
     const phx_poses *poses = &task->frame->poses;
     const size_t index = poses->layout == PHX_POSE_COMPACT ? slot : joint, first = task->first + (size_t)l->group * PHX_BLOCK_LANES;
-    const lq4 local = q4_near_unit(q4_mul(q4_conjugate(above), world));
     if (replay) {
         const lq4 correction = q4_mul(local, q4_conjugate(load_rotation(poses, index, first, l->lane, l->s)));
         const lf sign = f_copysign(f_splat(1.0f), correction.w);
@@ -1005,7 +1011,7 @@ lane_cold void lean_pelvis(const phx_crowd_task *task, const crowd_lanes *l, con
     phx_rows3 *turn = &task->pelvises[l->group].turn;
     const lm leans = m_and(l->good, move->leans);
     v3_store_where(l->good, turn, l->lane, v3_splat(0.0f, 0.0f, 0.0f));
-    if (m_any(leans)) store_local(task, l, leans, setup->pelvis_joint, setup->pelvis_slot, above, q4_mul(move->lean.turn, world), turn);
+    if (m_any(leans)) store_local(task, l, leans, setup->pelvis_joint, setup->pelvis_slot, local_under(above, q4_mul(move->lean.turn, world)), turn);
 }
 
 /* the leg in two bones */
@@ -1039,10 +1045,56 @@ lane_inline void bend_leg(const phx_crowd_task *task, const crowd_lanes *l, cons
     i_store_where(l->good, state->flags.v + lane, i_or(out->flags, goal->flags));
 }
 
-/* its new local rotations */
-lane_inline void write_leg(const phx_crowd_task *task, const crowd_lanes *l, const leg_place *p, lf weight, const pelvis_move *move, const leg_goal *goal,
-                           const two_bone_out *out) {
+/* Local rotations, turned no farther from the last ones than a joint may turn in this frame; lanes that were held back. */
+lane_inline lm slow_joint(const phx_crowd_task *task, const crowd_lanes *l, lm where, int k, lq4 last, lq4 *local) {
+    lf sine = f_splat(task->step.turn_sine[k]), cosine = f_splat(task->step.turn_cosine[k]);
+    if (lane_rare(!m_all(f_eq(l->dt, f_splat(task->step.dt)))) && 0.0f < task->setup->joint_speed[k])
+        f_sincos_quarter(f_min(f_mul(f_mul(f_splat(task->setup->joint_speed[k]), l->dt), f_splat(0.5f)), f_splat(1.57079637050628662f)), &sine, &cosine);
+    const lq4 turn = q4_mul(q4_conjugate(last), *local);
+    const lm held = m_and(where, f_lt(f_abs(turn.w), cosine));
+    if (!m_any(held)) return held;
+    const lv3 axis = v3(turn.x, turn.y, turn.z);
+    const lv3 part = v3_scale(axis, f_copysign(f_div(sine, f_sqrt(f_max(v3_dot(axis, axis), f_splat(1e-30f)))), turn.w));
+    *local = q4_select(held, q4_near_unit(q4_mul(last, (lq4){part.x, part.y, part.z, cosine})), *local);
+    return held;
+}
+
+typedef struct leg_locals {
+    lq4 hip, knee, ankle;
+} leg_locals;
+
+/* The leg as far as its joints could turn by now: hip and knee each on its way to where it shall be, then the ankle to the attitude that the foot
+ * shall have. What is told of the leg is made true again. */
+lane_inline lm slow_leg(const phx_crowd_task *task, const crowd_lanes *l, const leg_place *p, lm where, lf pelvis, const pelvis_move *move, lf length,
+                        lq4 above_hip, lq4 ankle_world, leg_locals *locals) {
     const phx_leg_setup *rig = p->rig;
+    const uint32_t lane = p->lane;
+    const phx_leg_turns *turns = task->turns + (p->state - task->legs);
+    const lm hip_held = slow_joint(task, l, where, 0, q4_load(&turns->hip, lane), &locals->hip);
+    const lm bent = m_or(slow_joint(task, l, where, 1, q4_load(&turns->knee, lane), &locals->knee), hip_held);
+    if (m_any(bent)) {
+        const lv3 hip_at = v3_load(&p->hip->position, lane), knee_at = v3_load(&p->knee->position, lane), ankle_at = v3_load(&p->ankle->position, lane);
+        const lq4 hip = q4_mul(above_hip, locals->hip), root = q4_normalize(q4_mul(hip, q4_conjugate(q4_load(&p->hip->rotation, lane))));
+        const lq4 knee = q4_mul(q4_mul(root, q4_load(&p->joints[rig->knee_parent].rotation, lane)), locals->knee);
+        const lq4 mid = q4_normalize(q4_mul(knee, q4_conjugate(q4_load(&p->knee->rotation, lane))));
+        locals->ankle = q4_select(bent, local_under(q4_mul(mid, q4_load(&p->joints[rig->ankle_parent].rotation, lane)), ankle_world), locals->ankle);
+        const lv3 asked = v3_sub(v3_load(&p->state->target, lane), raised(l->up, moved_hip(task, l, move, hip_at), pelvis));
+        const lv3 leg = v3_add(q4_rotate(root, v3_sub(knee_at, hip_at)), q4_rotate(mid, v3_sub(ankle_at, knee_at)));
+        const lf residual = v3_length(v3_sub(asked, leg));
+        const li reached = mark_if(f_le(residual, f_mul(length, f_splat(1e-3f))), PHX_FLAG_REACHED);
+        f_store_where(bent, p->state->residual.v + lane, residual);
+        i_store_where(bent, p->state->flags.v + lane, i_or(i_and(i_load(p->state->flags.v + lane), i_splat(~PHX_FLAG_REACHED)), reached));
+    }
+    const lm held = m_or(slow_joint(task, l, where, 2, q4_load(&turns->ankle, lane), &locals->ankle), bent);
+    i_store_where(held, p->state->flags.v + lane, i_or(i_load(p->state->flags.v + lane), i_splat(PHX_FLAG_LIMIT)));
+    return held;
+}
+
+/* its new local rotations; lanes whose joints had to be slowed, where any may have to be */
+lane_inline lm write_leg(const phx_crowd_task *task, const crowd_lanes *l, const leg_place *p, lf weight, lf pelvis, const pelvis_move *move,
+                         const leg_goal *goal, const two_bone_out *out, int slows) {
+    const phx_leg_setup *rig = p->rig;
+    lm slowed = m_from_bits(0);
     const uint32_t lane = p->lane;
     const phx_joint_rows *joints = p->joints;
     phx_leg_replay *replay = task->replays ? task->replays + (p->state - task->legs) : NULL;
@@ -1064,16 +1116,31 @@ lane_inline void write_leg(const phx_crowd_task *task, const crowd_lanes *l, con
         const lv3 none = v3_splat(0.0f, 0.0f, 0.0f);
         v3_store_where(unmoved, &replay->hip, lane, none), v3_store_where(unmoved, &replay->knee, lane, none), v3_store_where(unmoved, &replay->ankle, lane, none);
     }
-    store_local(task, l, moved, rig->hip_joint, rig->hip, above_hip, hip_new, replay ? &replay->hip : NULL);
-    store_local(task, l, moved, rig->knee_joint, rig->knee, above_knee, knee_new, replay ? &replay->knee : NULL);
-    store_local(task, l, moved, rig->ankle_joint, rig->ankle, above_ankle, ankle_new, replay ? &replay->ankle : NULL);
+    leg_locals locals = {local_under(above_hip, hip_new), local_under(above_knee, knee_new), local_under(above_ankle, ankle_new)};
+    if (slows) {
+        const lm may = m_and(m_and(moved, l->remembered), goal->aloft);
+        if (m_any(may)) slowed = slow_leg(task, l, p, may, pelvis, move, goal->length, above_hip, ankle_new, &locals);
+        leg_locals last = locals;
+        if (lane_rare(m_any(unmoved))) { /* as animated */
+            last.hip = q4_select(moved, last.hip, q4_normalize(animated_of(task, l, rig->hip_joint, rig->hip)));
+            last.knee = q4_select(moved, last.knee, q4_normalize(animated_of(task, l, rig->knee_joint, rig->knee)));
+            last.ankle = q4_select(moved, last.ankle, q4_normalize(animated_of(task, l, rig->ankle_joint, rig->ankle)));
+        }
+        phx_leg_turns *turns = task->turns + (p->state - task->legs);
+        q4_store_where(l->good, &turns->hip, lane, last.hip), q4_store_where(l->good, &turns->knee, lane, last.knee);
+        q4_store_where(l->good, &turns->ankle, lane, last.ankle);
+    }
+    store_local(task, l, moved, rig->hip_joint, rig->hip, locals.hip, replay ? &replay->hip : NULL);
+    store_local(task, l, moved, rig->knee_joint, rig->knee, locals.knee, replay ? &replay->knee : NULL);
+    store_local(task, l, moved, rig->ankle_joint, rig->ankle, locals.ankle, replay ? &replay->ankle : NULL);
     if (rig->ball_joint != PHX_NO_JOINT && m_any(goal->toes)) {
         lq4 toe = goal->toe_turn;
         if (m_any(partial)) toe = q4_select(partial, q4_fraction(toe, weight), toe);
         const lq4 above_ball = q4_mul(turn, q4_load(&joints[rig->ball_parent].rotation, lane));
         const lq4 ball_new = q4_mul(q4_mul(toe, turn), q4_load(&joints[rig->ball].rotation, lane));
-        store_local(task, l, m_and(moved, goal->toes), rig->ball_joint, rig->ball, above_ball, ball_new, NULL);
+        store_local(task, l, m_and(moved, goal->toes), rig->ball_joint, rig->ball, local_under(above_ball, ball_new), NULL);
     }
+    return slowed;
 }
 
 lane_inline void repeat_rotation(const phx_crowd_task *task, const crowd_lanes *l, lm where, size_t joint, size_t slot, const phx_rows3 *replay) {
@@ -1215,6 +1282,11 @@ static lane_apart void ahead_burst(ahead *a, const phx_crowd_task *task, uint32_
     ahead_bytes(a, states + size * share / shares * 64, states + size * (share + 1) / shares * 64);
     const phx_character_state *character = task->characters + group + PHX_TILE_GROUPS;
     if (share == 0) ahead_bytes(a, character, character + 1);
+    if (task->turns) {
+        const char *turns = (const char *)(task->turns + (group + PHX_TILE_GROUPS) * legs);
+        const size_t size_turns = legs * sizeof *task->turns / 64;
+        ahead_bytes(a, turns + size_turns * share / shares * 64, turns + size_turns * (share + 1) / shares * 64);
+    }
     if (task->stills) { /* what still characters are told by, and repeat */
         const size_t at = (group + PHX_TILE_GROUPS) * legs, size_still = legs * sizeof *task->still_legs / 64, size_replay = legs * sizeof *task->replays / 64;
         const char *stills = (const char *)(task->still_legs + at), *replays = (const char *)(task->replays + at);
@@ -1311,7 +1383,8 @@ lane_cold void put_back_rows(const phx_crowd_task *task, const crowd_lanes *l, u
             memcpy(rows + k * PHX_BLOCK_LANES + lane, &kept->rows[k][lane], sizeof(float));
 }
 
-lane_inline void solve_about(const phx_crowd_task *task, phx_up axis) {
+/* Crowds whose joints may turn only so fast (`slows`) have a copy of their own: a branch and what it needs took the others 2 to 3 % at 4 and 8 lanes. */
+lane_inline void solve_about(const phx_crowd_task *task, phx_up axis, int slows) {
     const phx_crowd_setup *setup = task->setup;
     const phx_crowd_frame *frame = task->frame;
     const uint32_t legs = setup->leg_count;
@@ -1394,7 +1467,7 @@ lane_inline void solve_about(const phx_crowd_task *task, phx_up axis) {
                 choose_ground(task, &l, &place, &work), ahead_fetch(&next, task, group, lane);
                 judge_contact(task, &l, &place, &work), ahead_fetch(&next, task, group, lane);
                 turn_foot(task, &l, &place, &work), ahead_fetch(&next, task, group, lane);
-                place_foot(task, &l, &place, &work, &goals[leg]), ahead_fetch(&next, task, group, lane);
+                place_foot(task, &l, &place, &work, &goals[leg], slows), ahead_fetch(&next, task, group, lane);
                 if (lane_rare(!all)) put_back_rows(task, &l, leg, &kept);
                 standing = f_max(goals[leg].support, standing), held = f_max(goals[leg].weight, held);
                 if (task->stills) rests = m_and(rests, goals[leg].rests);
@@ -1404,7 +1477,7 @@ lane_inline void solve_about(const phx_crowd_task *task, phx_up axis) {
             for (uint32_t leg = 0; leg < legs; ++leg) {
                 lf leg_drop, leg_rise, bound;
                 const lm stands = has_mark(goals[leg].flags, PHX_MARK_STANDS);
-                pelvis_demand(task, &l, leg, &move, &goals[leg], stands, &leg_drop, &leg_rise, &bound);
+                pelvis_demand(task, &l, leg, &move, &goals[leg], stands, slows, &leg_drop, &leg_rise, &bound);
                 drop = f_min(leg_drop, drop), rise = f_min(leg_rise, rise);
                 /* rising, the pelvis spares the legs that stand, but first those that it draws up from behind */
                 ceiling = f_select(stands, f_min(bound, ceiling), ceiling), needed = f_select(stands, needed, f_max(bound, needed));
@@ -1427,7 +1500,9 @@ lane_inline void solve_about(const phx_crowd_task *task, phx_up axis) {
                 const leg_place place = place_of(task, &l, leg);
                 two_bone_out bones;
                 bend_leg(task, &l, &place, weight, applied, &move, &goals[leg], &bones), ahead_fetch(&next, task, group, lane);
-                write_leg(task, &l, &place, weight, &move, &goals[leg], &bones), ahead_fetch(&next, task, group, lane);
+                const lm slowed = write_leg(task, &l, &place, weight, applied, &move, &goals[leg], &bones, slows);
+                if (slows) rests = m_andnot(rests, slowed);
+                ahead_fetch(&next, task, group, lane);
             }
 
             if (setup->pelvis_joint != PHX_NO_JOINT) {
@@ -1458,11 +1533,15 @@ lane_inline void solve_about(const phx_crowd_task *task, phx_up axis) {
     }
 }
 
-static lane_apart void solve_about_y(const phx_crowd_task *task) { solve_about(task, PHX_UP_Y); }
-static lane_apart void solve_about_z(const phx_crowd_task *task) { solve_about(task, PHX_UP_Z); }
-static lane_apart void solve_about_any(const phx_crowd_task *task) { solve_about(task, PHX_UP_ANY); }
+static lane_apart void solve_about_y(const phx_crowd_task *task) { solve_about(task, PHX_UP_Y, 0); }
+static lane_apart void solve_about_z(const phx_crowd_task *task) { solve_about(task, PHX_UP_Z, 0); }
+static lane_apart void solve_about_any(const phx_crowd_task *task) { solve_about(task, PHX_UP_ANY, 0); }
+static lane_apart void solve_slow_about_y(const phx_crowd_task *task) { solve_about(task, PHX_UP_Y, 1); }
+static lane_apart void solve_slow_about_z(const phx_crowd_task *task) { solve_about(task, PHX_UP_Z, 1); }
+static lane_apart void solve_slow_about_any(const phx_crowd_task *task) { solve_about(task, PHX_UP_ANY, 1); }
 static void crowd_solve(const phx_crowd_task *task) {
-    if (task->setup->up_axis == PHX_UP_Y) solve_about_y(task);
-    else if (task->setup->up_axis == PHX_UP_Z) solve_about_z(task);
-    else solve_about_any(task);
+    const int slows = task->turns != NULL;
+    if (task->setup->up_axis == PHX_UP_Y) slows ? solve_slow_about_y(task) : solve_about_y(task);
+    else if (task->setup->up_axis == PHX_UP_Z) slows ? solve_slow_about_z(task) : solve_about_z(task);
+    else slows ? solve_slow_about_any(task) : solve_about_any(task);
 }

@@ -331,6 +331,7 @@ typedef struct leg_work {
     phx_quat toe_turn;  /* of the toes, on top of it */
     int toes;           /* do they turn? */
     float support, weight, length;
+    int aloft;          /* swings, or its sole is in the air: its joints may be slow to follow */
     float clearance;    /* how far a swinging foot may sink without touching the ground */
     uint32_t flags;     /* its marks, and that it stands with its ball beyond an edge */
     int rests;          /* stands, and no filter of it is on its way: with the same input it would end where it is */
@@ -538,6 +539,7 @@ static leg_work place_foot(const phx_crowd_task *task, const one *o, uint32_t le
 
     leg_work work;
     work.support = support, work.weight = weight, work.length = length;
+    work.aloft = !stands || length * 0.005f < hover;
     work.clearance = stands ? 0.0f : hover + max1(jump, 0.0f);
     work.target = mix3(ankle, placed, weight);
     work.turn = lean_after(up, &foot_lean, yaw, yaw_cos);
@@ -677,7 +679,7 @@ static phx_vec3 moved_hip(const phx_crowd_task *task, const one *o, const pelvis
 }
 
 /* How far the pelvis must sink for this leg to reach (<= 0), and how far the ground pushes it up (any sign). And how high it is when the
- * leg's squared length changes at a bound: a leg that stands straightens by 0.7 of its full square a second, one that swings folds by 2. */
+ * leg's squared length changes at a bound: a leg that stands straightens by 0.7 of its full square a second, one that swings folds by 2, or by 5 where joints may turn only so fast. */
 static void pelvis_demand(const phx_crowd_task *task, const one *o, uint32_t leg, const pelvis_move *move, const leg_work *work, float *drop, float *rise,
                           float *bound) {
     const phx_crowd_setup *setup = task->setup;
@@ -695,18 +697,23 @@ static void pelvis_demand(const phx_crowd_task *task, const one *o, uint32_t leg
     *rise = min1(height_of(up, sub3(work->target, ankle)), max1(most, 0.0f)) + (1.0f - work->support) * setup->max_pelvis_rise;
     /* where the leg was, from the hip of now: seen from the root a hip moves little in a frame */
     const phx_vec3 was = sub3(row3(&task->legs[o->group * setup->leg_count + leg].target, o->lane), raised(up, from, task->characters[o->group].pelvis.v[o->lane]));
-    const float by = work->length * work->length * (o->step.dt * (work->flags & PHX_MARK_STANDS ? 0.7f : -2.0f));
+    const float by = work->length * work->length * (o->step.dt * (work->flags & PHX_MARK_STANDS ? 0.7f : task->turns ? -5.0f : -2.0f));
     *bound = below + sqrtf(max1((dot3(was, was) + by) - aside_squared, 0.0f));
 }
 
 /* Length back to 1 by one Newton step: products of unit quaternions are that near. */
 static phx_quat near_unit4(phx_quat q) { return scale4(q, 1.5f - dot4(q, q) * 0.5f); }
 
+static phx_quat local_under(phx_quat above, phx_quat world) { return near_unit4(mul4(conjugate4(above), world)); }
+static phx_quat animated_of(const phx_crowd_task *task, const one *o, size_t joint, size_t slot) {
+    const phx_poses *poses = &task->frame->poses;
+    return phx_reference_rotation(poses, poses->layout == PHX_POSE_COMPACT ? slot : joint, o->character);
+}
+
 /* A joint's new local rotation, written back, and what it takes to repeat the correction without solving. */
-static void store_local(const phx_crowd_task *task, const one *o, size_t joint, size_t slot, phx_quat above, phx_quat world, phx_rows3 *replay) {
+static void store_local(const phx_crowd_task *task, const one *o, size_t joint, size_t slot, phx_quat local, phx_rows3 *replay) {
     const phx_poses *poses = &task->frame->poses;
     const size_t index = poses->layout == PHX_POSE_COMPACT ? slot : joint;
-    const phx_quat local = near_unit4(mul4(conjugate4(above), world));
     if (replay) {
         const phx_quat correction = mul4(local, conjugate4(phx_reference_rotation(poses, index, o->character)));
         set_row3(replay, o->lane, settle3(scale3(vec3(correction.x, correction.y, correction.z), copysignf(1.0f, correction.w))));
@@ -734,8 +741,43 @@ static phx_vec3 spare_leg(const leg_work *work, phx_vec3 delta, phx_vec3 animate
     return delta;
 }
 
-/* The leg in two bones, and its new local rotations. */
-static void solve_leg(const phx_crowd_task *task, const one *o, uint32_t leg, float weight, float pelvis, const pelvis_move *move, const leg_work *work) {
+/* A local rotation, turned no farther from the last one than a joint may turn in this frame; was it held back? */
+static int slow_joint(const one *o, int k, phx_quat last, phx_quat *local) {
+    const phx_quat turn = mul4(conjugate4(last), *local);
+    if (!(fabsf(turn.w) < o->step.turn_cosine[k])) return 0;
+    const float scale = copysignf(o->step.turn_sine[k] / sqrtf(max1((turn.x * turn.x + turn.y * turn.y) + turn.z * turn.z, 1e-30f)), turn.w);
+    *local = near_unit4(mul4(last, quat(turn.x * scale, turn.y * scale, turn.z * scale, o->step.turn_cosine[k])));
+    return 1;
+}
+
+typedef struct leg_locals {
+    phx_quat hip, knee, ankle;
+} leg_locals;
+
+/* The leg as far as its joints could turn by now: hip and knee each on its way to where it shall be, then the ankle to the attitude that the foot
+ * shall have. What is told of the leg is made true again. */
+static int slow_leg(const phx_crowd_task *task, const one *o, uint32_t index, const phx_leg_setup *rig, const phx_leg_in *in, phx_vec3 asked, float length,
+                    phx_quat above_hip, phx_quat ankle_world, phx_leg_out *out, leg_locals *l) {
+    const uint32_t lane = o->lane;
+    const phx_joint_rows *joints = task->joints + o->group * task->setup->plan.count;
+    const phx_leg_turns *turns = task->turns + index;
+    int held = slow_joint(o, 0, row4(&turns->hip, lane), &l->hip);
+    held = slow_joint(o, 1, row4(&turns->knee, lane), &l->knee) || held;
+    if (held) {
+        const phx_quat hip = mul4(above_hip, l->hip), root = normalize4(mul4(hip, conjugate4(row4(&joints[rig->hip].rotation, lane))));
+        const phx_quat knee = mul4(mul4(root, row4(&joints[rig->knee_parent].rotation, lane)), l->knee);
+        const phx_quat mid = normalize4(mul4(knee, conjugate4(row4(&joints[rig->knee].rotation, lane))));
+        l->ankle = local_under(mul4(mid, row4(&joints[rig->ankle_parent].rotation, lane)), ankle_world);
+        out->residual = length3(sub3(asked, add3(rotate3(root, in->thigh), rotate3(mid, in->shin))));
+        out->flags = (out->flags & ~(uint32_t)PHX_FLAG_REACHED) | (out->residual <= length * 1e-3f ? PHX_FLAG_REACHED : 0u);
+    }
+    held = slow_joint(o, 2, row4(&turns->ankle, lane), &l->ankle) || held;
+    if (held) out->flags |= PHX_FLAG_LIMIT;
+    return held;
+}
+
+/* The leg in two bones, and its new local rotations; did its joints have to be slowed? */
+static int solve_leg(const phx_crowd_task *task, const one *o, uint32_t leg, float weight, float pelvis, const pelvis_move *move, const leg_work *work) {
     const phx_crowd_setup *setup = task->setup;
     const phx_leg_setup *rig = setup->legs + leg;
     const uint32_t lane = o->lane, index = o->group * setup->leg_count + leg;
@@ -748,7 +790,7 @@ static void solve_leg(const phx_crowd_task *task, const one *o, uint32_t leg, fl
 
     phx_leg_in in;
     in.thigh = sub3(knee, hip), in.shin = sub3(ankle, knee);
-    const phx_vec3 asked = sub3(work->target, raised(up_in(setup), moved_hip(task, o, move, hip), pelvis));
+    const phx_vec3 from = raised(up_in(setup), moved_hip(task, o, move, hip), pelvis), asked = sub3(work->target, from);
     in.delta = spare_leg(work, asked, sub3(ankle, hip), up_in(setup));
     /* the leg's plane turns about the clip's own hinge; the straighter the leg, or the more the clip bends the knee backward,
      * the more about the hinge that the thigh's own frame says. A hinge, unlike a bend direction, does not turn over when the
@@ -769,7 +811,9 @@ static void solve_leg(const phx_crowd_task *task, const one *o, uint32_t leg, fl
     limits.max_stretch = 1.0f, limits.stretch = 0;
     limits.limits = rig->limits, limits.short_at_min_bend = rig->short_at_min_bend, limits.open_at_max_bend = rig->open_at_max_bend;
     limits.cos_turn = -1.0f, limits.sin_turn = 0.0f, limits.turn_limit = 0;
-    const phx_leg_out out = phx_reference_leg(&limits, &in);
+    phx_leg_out out = phx_reference_leg(&limits, &in);
+    const phx_vec3 target = add3(work->target, sub3(in.delta, asked));
+    int slowed = 0;
 
     if (replay && !out.moved) /* nothing was corrected, nothing is to be repeated */
         set_row3(&replay->hip, lane, in.rest_bend), set_row3(&replay->knee, lane, in.rest_bend), set_row3(&replay->ankle, lane, in.rest_bend);
@@ -782,18 +826,30 @@ static void solve_leg(const phx_crowd_task *task, const one *o, uint32_t leg, fl
         const phx_quat above_ankle = mul4(out.mid_rotation, row4(&joints[rig->ankle_parent].rotation, lane));
         const phx_quat hip_new = mul4(out.root_rotation, hip_world), knee_new = mul4(out.mid_rotation, knee_world);
         const phx_quat ankle_new = mul4(turn, row4(&joints[rig->ankle].rotation, lane));
-        store_local(task, o, rig->hip_joint, rig->hip, above_hip, hip_new, replay ? &replay->hip : NULL);
-        store_local(task, o, rig->knee_joint, rig->knee, above_knee, knee_new, replay ? &replay->knee : NULL);
-        store_local(task, o, rig->ankle_joint, rig->ankle, above_ankle, ankle_new, replay ? &replay->ankle : NULL);
+        leg_locals local = {local_under(above_hip, hip_new), local_under(above_knee, knee_new), local_under(above_ankle, ankle_new)};
+        if (task->turns) {
+            if (o->remembered && work->aloft) slowed = slow_leg(task, o, index, rig, &in, sub3(target, from), work->length, above_hip, ankle_new, &out, &local);
+            phx_leg_turns *turns = task->turns + index;
+            set_row4(&turns->hip, lane, local.hip), set_row4(&turns->knee, lane, local.knee), set_row4(&turns->ankle, lane, local.ankle);
+        }
+        store_local(task, o, rig->hip_joint, rig->hip, local.hip, replay ? &replay->hip : NULL);
+        store_local(task, o, rig->knee_joint, rig->knee, local.knee, replay ? &replay->knee : NULL);
+        store_local(task, o, rig->ankle_joint, rig->ankle, local.ankle, replay ? &replay->ankle : NULL);
         if (rig->ball_joint != PHX_NO_JOINT && work->toes) {
             const phx_quat toe = weight < 1.0f ? fraction4(work->toe_turn, weight) : work->toe_turn;
             const phx_quat above_ball = mul4(turn, row4(&joints[rig->ball_parent].rotation, lane));
-            store_local(task, o, rig->ball_joint, rig->ball, above_ball, mul4(mul4(toe, turn), row4(&joints[rig->ball].rotation, lane)), NULL);
+            store_local(task, o, rig->ball_joint, rig->ball, local_under(above_ball, mul4(mul4(toe, turn), row4(&joints[rig->ball].rotation, lane))), NULL);
         }
+    } else if (task->turns) { /* as animated */
+        phx_leg_turns *turns = task->turns + index;
+        set_row4(&turns->hip, lane, normalize4(animated_of(task, o, rig->hip_joint, rig->hip)));
+        set_row4(&turns->knee, lane, normalize4(animated_of(task, o, rig->knee_joint, rig->knee)));
+        set_row4(&turns->ankle, lane, normalize4(animated_of(task, o, rig->ankle_joint, rig->ankle)));
     }
-    set_row3(&state->target, lane, add3(work->target, sub3(in.delta, asked)));
+    set_row3(&state->target, lane, target);
     set_row3(&state->bend, lane, out.bend);
     state->residual.v[lane] = out.residual, state->flags.v[lane] = out.flags | work->flags;
+    return slowed;
 }
 
 static void repeat_rotation(const phx_crowd_task *task, const one *o, size_t joint, size_t slot, const phx_rows3 *replay) {
@@ -990,7 +1046,7 @@ void phx_reference_crowd_solve(const phx_crowd_task *task) {
         }
         const float applied = pelvis * weight;
 
-        for (uint32_t leg = 0; leg < legs; ++leg) solve_leg(task, &o, leg, weight, applied, &move, &work[leg]);
+        for (uint32_t leg = 0; leg < legs; ++leg) rests = !solve_leg(task, &o, leg, weight, applied, &move, &work[leg]) && rests;
 
         if (setup->pelvis_joint != PHX_NO_JOINT) {
             const uint32_t parent = setup->pelvis_parent;
@@ -1010,7 +1066,7 @@ void phx_reference_crowd_solve(const phx_crowd_task *task) {
                 const phx_quat world = row4(&joints[setup->pelvis_slot].rotation, lane);
                 set_row3(&task->pelvises[group].turn, lane, vec3(0.0f, 0.0f, 0.0f));
                 if (move.leans)
-                    store_local(task, &o, setup->pelvis_joint, setup->pelvis_slot, above, mul4(move.lean.turn, world), &task->pelvises[group].turn);
+                    store_local(task, &o, setup->pelvis_joint, setup->pelvis_slot, local_under(above, mul4(move.lean.turn, world)), &task->pelvises[group].turn);
             }
         }
         if (task->stills) keep_still(task, &o, weight, rests);

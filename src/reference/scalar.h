@@ -130,6 +130,12 @@ static inline void sincos_quarter1(float x, float *sine, float *cosine) {
     *cosine = upper ? s : c;
 }
 
+/* of half the angle that a joint of this speed may turn in a time; cosine -1, which nothing is below, where it has no limit */
+static inline void half_turn_in1(float dt, float speed, float *sine, float *cosine) {
+    sincos_quarter1(min1(speed * dt * 0.5f, 1.57079637050628662f), sine, cosine);
+    if (!(0.0f < speed)) *cosine = -1.0f;
+}
+
 /* y >= 0, x >= 0; [0, pi/2] */
 static inline float atan2_positive1(float y, float x) {
     const int swap = x < y;

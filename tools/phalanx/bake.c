@@ -168,6 +168,7 @@ int command_bake(int argc, char **argv) {
                                         .frames = frames,
                                         .threads = 1,
                                         .dt = 1 / motion.frame_rate,
+                                        .joint_speed = 1.45, /* 1.5 is what quality.h calls a pop */
                                         .backend = backend,
                                         .reference_characters = 1,
                                         .reference_frames = frames,

@@ -317,6 +317,25 @@ static void summarise(stage_run *s) {
     }
 }
 
+/* Joints of legs may turn `times` as fast as the clip turns the fastest of their kind, as its fastest walker plays it. */
+static void set_joint_speeds(const crowd_run_options *options, phx_crowd_params *params) {
+    const motion *motion = options->motion;
+    double peak[3] = {0, 0, 0}, rate = 0;
+    for (uint32_t c = 0; c < options->characters; ++c) rate = fmax(rate, options->walkers[c].rate);
+    for (uint32_t f = 1; f < motion->frames; ++f) {
+        for (uint32_t l = 0; l < motion->leg_count; ++l) {
+            const uint16_t chain[] = {motion->legs[l].hip, motion->legs[l].knee, motion->legs[l].ankle};
+            for (int k = 0; k < 3; ++k) {
+                const phx_transform *now = motion->locals + (size_t)f * motion->joint_count + chain[k];
+                peak[k] = fmax(peak[k], turn_between(now[-(ptrdiff_t)motion->joint_count].rotation, now->rotation));
+            }
+        }
+    }
+    const double a_second = options->joint_speed * rate / options->dt;
+    params->hip_speed = (float)fmin(a_second * peak[0], 1e6), params->knee_speed = (float)fmin(a_second * peak[1], 1e6);
+    params->ankle_speed = (float)fmin(a_second * peak[2], 1e6);
+}
+
 static bool make_pass(stage_run *s, pass *pass, const phx_backend *backend, uint32_t characters, uint32_t frames, io_error *error) {
     const motion *motion = s->options->motion;
     phx_crowd_def def = phx_crowd_def_default();
@@ -343,6 +362,7 @@ static bool make_pass(stage_run *s, pass *pass, const phx_backend *backend, uint
         free(joints);
         def.params.step_up += (float)far, def.params.step_down += (float)far;
     }
+    if (s->options->joint_speed > 0) set_joint_speeds(s->options, &def.params);
     pass->characters = characters;
     pass->frames = frames;
     pass->crowd = phx_crowd_create(&def, &report);

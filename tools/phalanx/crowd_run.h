@@ -31,6 +31,7 @@ typedef struct crowd_run_options {
     const walker *walkers;
     uint32_t characters, frames, threads; /* each 1 or more */
     double dt;                            /* seconds a frame */
+    double joint_speed;                   /* joints turn at most this many times as fast as the clip ever turns them; 0 = no limit */
     const phx_backend *backend;
     uint32_t reference_characters, reference_frames; /* how many the reference backend runs again; 0 = none */
     const uint32_t *captured;                        /* characters, rising */

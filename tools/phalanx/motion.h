@@ -54,6 +54,12 @@ void motion_sample(const motion *motion, double frame, phx_transform *locals);
 void motion_path(const motion *motion, double frame, double place[2]);
 bool motion_stands(const motion *motion, double frame, uint32_t leg);
 
+/* By how much one local rotation is turned from another, radians. */
+static inline double turn_between(phx_quat a, phx_quat b) {
+    const turn step = turn_times(turn_back((turn){a.x, a.y, a.z, a.w}), (turn){b.x, b.y, b.z, b.w});
+    return 2 * atan2(sqrt(step.x * step.x + step.y * step.y + step.z * step.z), fabs(step.w));
+}
+
 /* A placed joint. `scale` is the product of its own and its ancestors' scales, as the library takes it: component by component. */
 typedef struct placed_joint {
     vec place;

@@ -94,9 +94,7 @@ static void turn_speeds(const motion *motion, uint32_t leg, const phx_transform 
     const phx_leg *l = &motion->legs[leg];
     const uint16_t chain[] = {l->hip, l->knee, l->ankle};
     for (int k = 0; k < 3; ++k) {
-        const phx_quat a = from[chain[k]].rotation, b = to[chain[k]].rotation;
-        const turn step = turn_times(turn_back((turn){a.x, a.y, a.z, a.w}), (turn){b.x, b.y, b.z, b.w});
-        speed[k] = 2 * atan2(sqrt(step.x * step.x + step.y * step.y + step.z * step.z), fabs(step.w)) / dt;
+        speed[k] = turn_between(from[chain[k]].rotation, to[chain[k]].rotation) / dt;
     }
 }
 

@@ -349,6 +349,7 @@ static const struct {
     NUMBER(release_distance), NUMBER(release_twist),    NUMBER(release_half_life), NUMBER(ray_reuse),
     NUMBER(max_toe_bend),     NUMBER(pelvis_shift),     NUMBER(max_pelvis_shift),  NUMBER(pelvis_pitch),
     NUMBER(pelvis_roll),      NUMBER(max_pelvis_lean),  NUMBER(still_tolerance),
+    NUMBER(hip_speed),        NUMBER(knee_speed),       NUMBER(ankle_speed),
 };
 enum { PARAMETERS = sizeof parameters / sizeof *parameters };
 _Static_assert(PARAMETERS * 4 == sizeof(phx_crowd_params), "every member of phx_crowd_params has a line above");
