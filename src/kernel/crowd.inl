@@ -760,7 +760,7 @@ lane_inline void place_foot(const phx_crowd_task *task, const crowd_lanes *l, co
         const lv3 was = v3_add(work->last_ball, level_load(setup, up, &state->ball_shift, lane)), from = ball_ray_point(p->rays, lane, l->root);
         const lv3 stayed = raised(up, was, height_over(point, normal, work->per_up, was)), fell = raised(up, from, height_over(point, normal, work->per_up, from));
         const lv3 to_last = v3_reject(v3_sub(stayed, new_ball), normal), to_ray = v3_reject(v3_sub(fell, new_ball), normal);
-        const lf near_by = f_mul(work->length, f_splat(0.02f));
+        const lf near_by = f_mul(work->length, f_splat(0.025f));
         const lm at_last = m_and(was_low, f_lt(v3_length(v3_sub(to_last, offset)), near_by)), at_ray = f_lt(v3_length(v3_sub(to_ray, offset)), near_by);
         offset = v3_select(m_and(starts, m_or(at_last, at_ray)), v3_select(at_last, to_last, to_ray), offset);
     }

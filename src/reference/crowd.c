@@ -527,7 +527,7 @@ static leg_work place_foot(const phx_crowd_task *task, const one *o, uint32_t le
         const phx_vec3 fell = raised(up, ball_ray_point, height_over(plane.point, plane.normal, per_up, ball_ray_point));
         const phx_vec3 stayed = raised(up, was, height_over(plane.point, plane.normal, per_up, was));
         const phx_vec3 to_ray = reject3(sub3(fell, new_ball), plane.normal), to_last = reject3(sub3(stayed, new_ball), plane.normal);
-        const float near = length * 0.02f;
+        const float near = length * 0.025f;
         if (was_low && length3(sub3(to_last, offset)) < near) offset = to_last;
         else if (length3(sub3(to_ray, offset)) < near) offset = to_ray;
     }

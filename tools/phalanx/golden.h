@@ -16,7 +16,7 @@ static const struct {
     {"aim", 0xe6934ffcfa8cd1bcu},
     {"limit", 0x12e0910efdfefbe2u},
     {"pose", 0x1869b31d9d20f79cu},
-    {"crowd", 0x698ba6f530fca50du},
+    {"crowd", 0xe1e063004519e375u},
     {"tiles", 0x1161493cb1e2bbd9u},
 };
 
