@@ -101,10 +101,12 @@ typedef struct phx_crowd_params {
                                  heel, ball nor root moved farther than this, metres, nor the ground under a foot over as much, is not solved
                                  again: the last local corrections are repeated, and a foot that is locked is off by four times this at most; [0, 1], default 0
                                  = always solve. Rays are asked for all the same. */
-    /* No joint of a leg that swings, or whose sole is in the air by more than 0.5 % of the leg, turns faster in its parent than this, radians a
-     * second: what is asked faster is made up for in the frames after. Above what any clip itself does, or it is slowed too; 1.45 times the
-     * clip's fastest turn from frame to frame lets a walk look as it was made. A leg on the ground is not held, nor one in a character's first frame, at
-     * weight 0, or not solved; after frames at a lower level of detail all of their time counts; in a frame without time it stays as it is.
+    /* No joint of a leg that swings, or whose sole is asked to be in the air by more than 0.5 % of the leg, turns faster in its parent than this,
+     * radians a second, from one solved pose to the next and but for 1e-3 rad of rounding: what is asked faster is made up for in the frames
+     * after. Above what any clip itself does, or it is slowed too; 1.45 times the clip's fastest turn from frame to frame lets a walk look as it was
+     * made. A leg that is asked to stand on the ground is not held, however far it lags: it lands at once. Nor is one in a character's first frame,
+     * in the one after bad input, at weight 0, or not solved: frames at a lower level of detail show what they show without limits, and the next
+     * full one goes on from the last full one, with all the time between. In a frame without time it stays as it is.
      * With any of the three the pelvis spares legs that stand more, and those that swing less. phx_foot_info tells where the leg ended, with
      * PHX_FLAG_LIMIT where it was held. [0, 1e6], 0 = no limit, the default. */
     float hip_speed, knee_speed, ankle_speed;

@@ -1081,9 +1081,10 @@ lane_inline lm slow_leg(const phx_crowd_task *task, const crowd_lanes *l, const 
         const lv3 asked = v3_sub(v3_load(&p->state->target, lane), raised(l->up, moved_hip(task, l, move, hip_at), pelvis));
         const lv3 leg = v3_add(q4_rotate(root, v3_sub(knee_at, hip_at)), q4_rotate(mid, v3_sub(ankle_at, knee_at)));
         const lf residual = v3_length(v3_sub(asked, leg));
-        const li reached = mark_if(f_le(residual, f_mul(length, f_splat(1e-3f))), PHX_FLAG_REACHED);
+        const lm reached = f_le(residual, f_mul(length, f_splat(1e-3f))); /* by chance perhaps, where the solve itself could not */
+        const li stay = i_select(reached, i_splat(~(PHX_FLAG_OUT_OF_REACH | PHX_FLAG_TOO_CLOSE)), i_splat(~PHX_FLAG_REACHED));
         f_store_where(bent, p->state->residual.v + lane, residual);
-        i_store_where(bent, p->state->flags.v + lane, i_or(i_and(i_load(p->state->flags.v + lane), i_splat(~PHX_FLAG_REACHED)), reached));
+        i_store_where(bent, p->state->flags.v + lane, i_or(i_and(i_load(p->state->flags.v + lane), stay), mark_if(reached, PHX_FLAG_REACHED)));
     }
     const lm held = m_or(slow_joint(task, l, where, 2, q4_load(&turns->ankle, lane), &locals->ankle), bent);
     i_store_where(held, p->state->flags.v + lane, i_or(i_load(p->state->flags.v + lane), i_splat(PHX_FLAG_LIMIT)));

@@ -769,7 +769,9 @@ static int slow_leg(const phx_crowd_task *task, const one *o, uint32_t index, co
         const phx_quat mid = normalize4(mul4(knee, conjugate4(row4(&joints[rig->knee].rotation, lane))));
         l->ankle = local_under(mul4(mid, row4(&joints[rig->ankle_parent].rotation, lane)), ankle_world);
         out->residual = length3(sub3(asked, add3(rotate3(root, in->thigh), rotate3(mid, in->shin))));
-        out->flags = (out->flags & ~(uint32_t)PHX_FLAG_REACHED) | (out->residual <= length * 1e-3f ? PHX_FLAG_REACHED : 0u);
+        const int reached = out->residual <= length * 1e-3f; /* by chance perhaps, where the solve itself could not */
+        const uint32_t gone = reached ? PHX_FLAG_OUT_OF_REACH | PHX_FLAG_TOO_CLOSE : PHX_FLAG_REACHED;
+        out->flags = (out->flags & ~gone) | (reached ? PHX_FLAG_REACHED : 0u);
     }
     held = slow_joint(o, 2, row4(&turns->ankle, lane), &l->ankle) || held;
     if (held) out->flags |= PHX_FLAG_LIMIT;
