@@ -1,6 +1,7 @@
 /* The crowd's whole frame but for the ray casts: bipeds of 67 joints walk over hills. Layouts: crowd (the usual arrays of transforms),
  * crowd_compact (the touched joints alone), crowd_rows (rows of 16 characters); the same with _threads: tiles in a row for each thread,
- * nanoseconds are those of one core. crowd_idle: they stand; crowd_still: they stand and have a still_tolerance. Poses lie on huge pages where the system has them: with ordinary ones (--small_pages) a pose a page
+ * nanoseconds are those of one core. crowd_idle: they stand; crowd_still: they stand and have a still_tolerance; crowd_slow: their
+ * joints may turn by 5 radians a second (knees 7.5), crowd_fast: by a thousand, which none ever does. Poses lie on huge pages where the system has them: with ordinary ones (--small_pages) a pose a page
  * keeps the page walks busier than the solver. */
 #include "bench.h"
 
@@ -106,10 +107,11 @@ void cast(const phx_ray_blocks &rays) {
 
 class walking_crowd {
   public:
-    walking_crowd(const phx_backend *backend, uint32_t count, phx_pose_layout layout, uint32_t threads, bool stands, float still)
+    walking_crowd(const phx_backend *backend, uint32_t count, phx_pose_layout layout, uint32_t threads, bool stands, float still, float speed)
         : stands_(stands), count_(count), groups_((count + 15) / 16), layout_(layout), position_(count), rotation_(count) {
         phx_crowd_def def = rig_.definition(backend, count, threads);
         def.params.still_tolerance = still;
+        def.params.hip_speed = def.params.ankle_speed = speed, def.params.knee_speed = 1.5f * speed;
         crowd_ = phx_crowd_create(&def, nullptr);
         if (!crowd_) std::abort();
         touched_ = phx_crowd_joints(crowd_, &touched_count_);
@@ -173,7 +175,7 @@ class walking_crowd {
         bench_operations *counted = nullptr;
         const phx_backend *counting = counting_crowds(backend, &counted);
         if (!counting) return false;
-        walking_crowd sample(counting, counted_characters, layout, 1, stands, 0);
+        walking_crowd sample(counting, counted_characters, layout, 1, stands, 0, 0);
         uint64_t unused[2] = {0, 0};
         std::memset(counted, 0, sizeof *counted);
         sample.animate(), sample.solve(0, 1, unused, unused + 1);
@@ -256,8 +258,9 @@ void stay_on_core(uint32_t thread) {
 
 /* ns_per_foot is what prepare and solve take, on one core; animation and casting stand between them and are not counted, so this
  * benchmark's own time column says nothing. */
-void crowd(benchmark::State &state, const phx_backend *backend, uint32_t count, phx_pose_layout layout, uint32_t threads, bool stands = false, float still = 0) {
-    walking_crowd walkers(backend, count, layout, threads, stands, still);
+void crowd(benchmark::State &state, const phx_backend *backend, uint32_t count, phx_pose_layout layout, uint32_t threads, bool stands = false, float still = 0,
+           float speed = 0) {
+    walking_crowd walkers(backend, count, layout, threads, stands, still, speed);
     uint64_t prepared = 0, solved = 0;
     for (auto _ : state) {
         if (threads == 1) {
@@ -284,7 +287,7 @@ void crowd(benchmark::State &state, const phx_backend *backend, uint32_t count, 
     state.counters["ns_solve"] = double(solved) * each;
     state.counters["million_feet_at_60_hz"] = threads * 1e3 / 60.0 / (double(prepared + solved) * each);
     state.counters["still"] = walkers.still();
-    if (bench_machine && still == 0) {
+    if (bench_machine && still == 0 && speed == 0) {
         bench_operations operations;
         const bool counted = walking_crowd::count(backend, layout, stands, &operations);
         if (counted)
@@ -313,6 +316,10 @@ void register_crowd() {
     for (const auto &[name, tolerance] : {std::make_pair("crowd_idle", 0.0f), std::make_pair("crowd_still", 0.001f)})
         register_on_backends(name, {1000, 10000}, [tolerance = tolerance](benchmark::State &state, const phx_backend *backend, size_t characters) {
             crowd(state, backend, uint32_t(characters), PHX_POSE_AOS, 1, true, tolerance);
+        });
+    for (const auto &[name, speed] : {std::make_pair("crowd_slow", 5.0f), std::make_pair("crowd_fast", 1000.0f)})
+        register_on_backends(name, {1000}, [speed = speed](benchmark::State &state, const phx_backend *backend, size_t characters) {
+            crowd(state, backend, uint32_t(characters), PHX_POSE_AOS, 1, false, 0, speed);
         });
     const uint32_t threads = std::max(2u, std::thread::hardware_concurrency());
     for (const auto &[name, layout] : layouts)

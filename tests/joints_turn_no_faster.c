@@ -177,6 +177,32 @@ static void others_are_free(void **state) {
     }
 }
 
+/* A leg on its way to a target out of reach is left short of it; with half the weight and no time, the target comes to meet it: it is reached then, and
+ * out of reach no longer. */
+static void what_is_reached_is_not_out_of_reach(void **state) {
+    (void)state;
+    FOR_EACH_BACKEND(backend) {
+        int met = 0;
+        for (int k = 0; k < 400; ++k) {
+            scene free = scene_of(backend, 0, 0, 0, 1), held = scene_of(backend, 0.05f, 0.05f, 0.05f, 1);
+            scene *both[2] = {&free, &held};
+            phx_foot_info info[2];
+            for (int i = 0; i < 2; ++i) {
+                both[i]->support[0] = both[i]->support[1] = 0.5f; /* swings, by what it is told */
+                const float ground = -0.05f + 0.00025f * (float)k;
+                step(both[i], ground);
+                both[i]->dt = 0, both[i]->weight = 0.5f;
+                step(both[i], ground);
+                assert_int_equal(phx_crowd_foot(both[i]->crowd, 0, 0, info + i), PHX_OK);
+                phx_crowd_destroy(both[i]->crowd);
+            }
+            met += (info[0].flags & PHX_FLAG_OUT_OF_REACH) && (info[1].flags & PHX_FLAG_REACHED) && (info[1].flags & PHX_FLAG_LIMIT);
+            if (info[1].flags & PHX_FLAG_REACHED) assert_int_equal(info[1].flags & (PHX_FLAG_OUT_OF_REACH | PHX_FLAG_TOO_CLOSE), 0);
+        }
+        assert_true(met > 0);
+    }
+}
+
 /* a limit that nothing reaches changes no bits, and a lane of bad input holds nobody else; over hills, with all that walks */
 static void a_limit_out_of_reach_changes_nothing(void **state) {
     (void)state;
@@ -223,6 +249,7 @@ int main(void) {
         cmocka_unit_test(frames_that_are_skipped_count),
         cmocka_unit_test(time_that_stands_still_moves_nothing),
         cmocka_unit_test(others_are_free),
+        cmocka_unit_test(what_is_reached_is_not_out_of_reach),
         cmocka_unit_test(a_limit_out_of_reach_changes_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -896,7 +896,8 @@ lane_inline lv3 moved_hip(const phx_crowd_task *task, const crowd_lanes *l, cons
 }
 
 /* How far the pelvis must sink for this leg to reach (<= 0), and how far the ground pushes it up (any sign). And how high it is when the
- * leg's squared length changes at a bound: a leg that stands straightens by 0.7 of its full square a second, one that swings folds by 2, or by 5 where joints may turn only so fast. */
+ * leg's squared length changes at a bound: a leg that stands straightens by 0.7 of its full square a second, one that swings folds by 2, or by
+ * 5 where joints may turn only so fast. */
 lane_inline void pelvis_demand(const phx_crowd_task *task, const crowd_lanes *l, uint32_t leg, const pelvis_move *move, const leg_goal *goal, lm stands, int slows,
                                lf *drop, lf *rise, lf *bound) {
     const phx_crowd_setup *setup = task->setup;

@@ -679,7 +679,8 @@ static phx_vec3 moved_hip(const phx_crowd_task *task, const one *o, const pelvis
 }
 
 /* How far the pelvis must sink for this leg to reach (<= 0), and how far the ground pushes it up (any sign). And how high it is when the
- * leg's squared length changes at a bound: a leg that stands straightens by 0.7 of its full square a second, one that swings folds by 2, or by 5 where joints may turn only so fast. */
+ * leg's squared length changes at a bound: a leg that stands straightens by 0.7 of its full square a second, one that swings folds by 2, or by
+ * 5 where joints may turn only so fast. */
 static void pelvis_demand(const phx_crowd_task *task, const one *o, uint32_t leg, const pelvis_move *move, const leg_work *work, float *drop, float *rise,
                           float *bound) {
     const phx_crowd_setup *setup = task->setup;

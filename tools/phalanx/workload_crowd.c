@@ -90,7 +90,7 @@ typedef struct kind {
     uint32_t legs;
     bool z_up;       /* else Y */
     float unit;      /* metres in one of its units */
-    bool scaled, bodies, replay, hostile, support, spring, leans;
+    bool scaled, bodies, replay, hostile, support, spring, leans, slow; /* slow: joints may turn only so fast */
 } kind;
 static const kind kinds[CROWDS] = {
     /* a thread costs more than these few tiles */
@@ -98,7 +98,7 @@ static const kind kinds[CROWDS] = {
     {CHARACTERS, FRAMES, 10, .legs = 4, .z_up = true, .unit = 0.01f, .scaled = true, .bodies = true, .replay = true, .leans = true},
     {CHARACTERS, FRAMES, 10, .legs = 2, .unit = 1, .hostile = true, .support = true, .spring = true},
 };
-static const kind many = {MANY_CHARACTERS, MANY_FRAMES, 1, .legs = 2, .unit = 1, .bodies = true, .hostile = true};
+static const kind many = {MANY_CHARACTERS, MANY_FRAMES, 1, .legs = 2, .unit = 1, .bodies = true, .hostile = true, .slow = true};
 
 static phx_vec3 place(const kind *k, float right, float up, float forward) {
     right /= k->unit, up /= k->unit, forward /= k->unit;
@@ -165,6 +165,7 @@ static phx_crowd *make_crowd(const kind *k, const phx_backend *backend, const ui
     if (k->z_up) def.up = (phx_vec3){0, 0, 1};
     def.scaled = k->scaled, def.bodies = k->bodies, def.replay = k->replay, def.workspaces = one_workspace ? 1 : 0;
     if (k->leans) def.params.pelvis_shift = 0.6f, def.params.pelvis_pitch = 0.8f, def.params.pelvis_roll = 0.5f;
+    if (k->slow) def.params.hip_speed = 3, def.params.knee_speed = 5, def.params.ankle_speed = 4;
     if (k->spring) def.params.pelvis_spring = 1, def.params.ray_reuse = 0.03f, def.params.soft_start = 0.97f;
     for (uint16_t l = 0; l < k->legs; ++l) {
         phx_leg *leg = def.legs + l;
