@@ -17,7 +17,7 @@ static const struct {
     {"limit", 0x12e0910efdfefbe2u},
     {"pose", 0x1869b31d9d20f79cu},
     {"crowd", 0xe1e063004519e375u},
-    {"tiles", 0x1161493cb1e2bbd9u},
+    {"tiles", 0x708beb3252f0ca15u},
 };
 
 #endif
